@@ -1,0 +1,44 @@
+# One room of the house is one library: dw_room(<name> SOURCES … DEPENDS … [PRIVATE_DEPENDS …]).
+# Unit tests sit beside what they test: dw_room_tests(<name> SOURCES … [DEPENDS …]).
+
+add_library(dw_flags INTERFACE)
+target_compile_features(dw_flags INTERFACE cxx_std_20)
+target_compile_options(dw_flags INTERFACE
+  $<BUILD_INTERFACE:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual>
+  $<BUILD_INTERFACE:$<$<BOOL:${DW_WERROR}>:-Werror>>)
+if(DW_SANITIZE)
+  target_compile_options(dw_flags INTERFACE $<BUILD_INTERFACE:-fsanitize=${DW_SANITIZE} -fno-omit-frame-pointer>)
+  target_link_options(dw_flags INTERFACE $<BUILD_INTERFACE:-fsanitize=${DW_SANITIZE}>)
+endif()
+set_property(GLOBAL PROPERTY DW_ROOMS dw_flags)
+
+find_program(DW_CCACHE ccache)
+if(DW_CCACHE AND PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${DW_CCACHE}")
+endif()
+find_program(DW_MOLD mold)
+if(DW_MOLD AND PROJECT_IS_TOP_LEVEL)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+function(dw_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  add_library(dw_${name} STATIC ${ROOM_SOURCES})
+  add_library(dw::${name} ALIAS dw_${name})
+  target_include_directories(dw_${name} PUBLIC
+    $<BUILD_INTERFACE:${dw_SOURCE_DIR}/include>
+    $<BUILD_INTERFACE:${dw_SOURCE_DIR}/src>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(dw_${name} PUBLIC dw_flags ${ROOM_DEPENDS} PRIVATE ${ROOM_PRIVATE_DEPENDS})
+  set_property(GLOBAL APPEND PROPERTY DW_ROOMS dw_${name})
+endfunction()
+
+function(dw_room_tests name)
+  if(NOT DW_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(dw_${name}_test ${ROOM_SOURCES})
+  target_link_libraries(dw_${name}_test PRIVATE dw_${name} ${ROOM_DEPENDS} GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(dw_${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+endfunction()
