@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Includes go down the stairs: a room knows lower floors, not its neighbours, never what is above.
+
+Usage: check.py SOURCE_DIR. Prints every line that breaks the rule and exits 1 if there is one.
+"""
+import pathlib
+import re
+import sys
+
+FLOORS = {
+    "core": 0,
+    "history": 1,
+    "engine": 2, "schedule": 2,
+    "store": 3,
+    "dispatch": 4, "client": 4, "runtime": 4, "sqlite": 4, "postgres": 4,
+    "server": 5, "cli": 5, "worker": 5,
+    "main": 6, "embed": 6, "sim": 6,
+}
+
+# Public headers belong to the room that implements them.
+PUBLIC = {
+    "error": "core", "result": "core", "time": "core", "ids": "core", "value": "core",
+    "payload": "core", "convert": "core",
+    "exceptions": "core", "workflow": "runtime", "registry": "runtime",
+    "activity": "worker", "engine": "embed", "dw": "embed",
+}
+
+# Only the embedder's own face may be used by its neighbours on the roof: it is what users include.
+PUBLIC_TO_ALL_ON_THE_ROOF = {"engine", "dw", "activity"}
+
+HEAVY = re.compile(r'#include [<"](sqlite3\.h|libpq-fe\.h|boost/beast|boost/json|boost/asio)')
+INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<dw/([a-z_/]+)\.hpp>)')
+
+
+def room_of(path: str) -> str:
+    """The room of a path below src/: store/sqlite/x.hpp is in sqlite."""
+    parts = path.split("/")
+    if parts[0] == "store" and len(parts) > 2:
+        return parts[1]
+    return parts[0]
+
+
+def check(root: pathlib.Path) -> list[str]:
+    problems = []
+    sources = [p for d in ("src", "include") for p in (root / d).rglob("*") if p.suffix in (".hpp", ".cpp")]
+    for path in sorted(sources):
+        relative = path.relative_to(root).as_posix()
+        public = relative.startswith("include/dw/")
+        if public:
+            name = path.stem
+            if name not in PUBLIC:
+                problems.append(f"{relative}: public header without a room; add it to tests/layers")
+                continue
+            room = PUBLIC[name]
+        else:
+            room = room_of(relative.removeprefix("src/"))
+        if room not in FLOORS:
+            problems.append(f"{relative}: '{room}' is not a room of the house")
+            continue
+        test = path.stem.endswith("_test")
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            where = f"{relative}:{number}"
+            if path.suffix == ".hpp" and HEAVY.search(line) and not test:
+                problems.append(f"{where}: heavy or backend header in a header: {line.strip()}")
+            found = INCLUDE.match(line)
+            if not found:
+                continue
+            if found.group(2):
+                target = PUBLIC.get(found.group(2))
+                if target is None:
+                    problems.append(f"{where}: unknown public header {line.strip()}")
+                    continue
+                if found.group(2) in PUBLIC_TO_ALL_ON_THE_ROOF and FLOORS[room] == 6:
+                    continue
+            else:
+                if public:
+                    problems.append(f"{where}: a public header includes a private one: {line.strip()}")
+                    continue
+                target = room_of(found.group(1))
+                if target not in FLOORS:
+                    continue  # beside the file, or not ours
+            if target != room and FLOORS[target] >= FLOORS[room]:
+                problems.append(f"{where}: {room} (floor {FLOORS[room]}) includes {target} "
+                                f"(floor {FLOORS[target]}): {line.strip()}")
+    return problems
+
+
+if __name__ == "__main__":
+    found = check(pathlib.Path(sys.argv[1]))
+    print("\n".join(found) if found else "every include goes down the stairs")
+    sys.exit(1 if found else 0)
