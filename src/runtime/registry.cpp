@@ -1,0 +1,151 @@
+#include <dw/registry.hpp>
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+namespace dw {
+
+namespace {
+
+std::string demangle(const char* symbol) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name{
+      abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free};
+  return status == 0 ? name.get() : symbol;
+}
+
+}  // namespace
+
+namespace detail {
+
+std::string demangled(const std::type_info& type) { return demangle(type.name()); }
+
+}  // namespace detail
+
+Registry::Registry() = default;
+
+void Registry::claim(std::string_view kind, Names& names, std::string& type,
+                     const std::string& declared, detail::FunctionKey function,
+                     std::optional<std::type_index> implementation, bool taken) {
+  if (frozen_) {
+    throw UsageError{fmt::format("{} '{}' is registered after the registry was frozen; register "
+                                 "everything before the engine starts",
+                                 kind, type)};
+  }
+  if (type.empty()) {
+    conflicts_.push_back(fmt::format("a {} has no type key; name one when registering it", kind));
+    return;
+  }
+  if (!declared.empty() && declared != type) {
+    conflicts_.push_back(
+        fmt::format("{} '{}' is declared as '{}' in its class and registered as '{}'; use one key in "
+                    "both places",
+                    kind, declared, declared, type));
+  }
+  if (taken) conflicts_.push_back(fmt::format("two {0} implementations share the key '{1}'", kind, type));
+
+  const auto check_twice = [&](const std::string& other) {
+    if (other != type) {
+      conflicts_.push_back(fmt::format(
+          "one {} implementation stands under two keys, '{}' and '{}'; keep one of them", kind, other,
+          type));
+    }
+  };
+  if (function) {
+    const auto [entry, fresh] = names.by_function.try_emplace(function, type);
+    if (!fresh) check_twice(entry->second);
+  }
+  if (implementation) {
+    const auto [entry, fresh] = names.by_class.try_emplace(*implementation, type);
+    if (!fresh) check_twice(entry->second);
+  }
+}
+
+namespace {
+
+// What cannot be registered is kept aside, so that the fine print of a refused registration has
+// somewhere to go until freeze() reports the conflict.
+template <typename Definition, typename Map>
+Definition& insert(Map& definitions, std::vector<std::unique_ptr<Definition>>& refused,
+                   const std::string& type, std::string implementation) {
+  auto definition = std::make_unique<Definition>();
+  definition->type = type;
+  definition->implementation = std::move(implementation);
+  if (type.empty() || definitions.contains(type)) {
+    refused.push_back(std::move(definition));
+    return *refused.back();
+  }
+  return *(definitions[type] = std::move(definition));
+}
+
+std::string name_of(const std::optional<std::type_index>& implementation, const std::string& type) {
+  return implementation ? demangle(implementation->name()) : type;
+}
+
+}  // namespace
+
+detail::WorkflowDefinition& Registry::add_workflow(std::string type, std::string declared,
+                                                   detail::FunctionKey function,
+                                                   std::optional<std::type_index> implementation) {
+  if (type.empty()) type = declared;
+  claim("workflow", workflow_names_, type, declared, function, implementation,
+        workflows_.contains(type));
+  return insert(workflows_, refused_workflows_, type, name_of(implementation, type));
+}
+
+detail::ActivityDefinition& Registry::add_activity(std::string type, std::string declared,
+                                                   detail::FunctionKey function,
+                                                   std::optional<std::type_index> implementation) {
+  if (type.empty()) type = declared;
+  claim("activity", activity_names_, type, declared, function, implementation,
+        activities_.contains(type));
+  return insert(activities_, refused_activities_, type, name_of(implementation, type));
+}
+
+void Registry::freeze() {
+  if (frozen_) return;
+  if (!conflicts_.empty()) {
+    throw UsageError{fmt::format("the registry cannot be used: {}", fmt::join(conflicts_, "; "))};
+  }
+  frozen_ = true;
+}
+
+const detail::WorkflowDefinition* Registry::find_workflow(std::string_view type) const {
+  const auto found = workflows_.find(type);
+  return found == workflows_.end() ? nullptr : found->second.get();
+}
+
+const detail::ActivityDefinition* Registry::find_activity(std::string_view type) const {
+  const auto found = activities_.find(type);
+  return found == activities_.end() ? nullptr : found->second.get();
+}
+
+std::string_view Registry::workflow_type(detail::FunctionKey function) const {
+  const auto found = workflow_names_.by_function.find(function);
+  if (found == workflow_names_.by_function.end()) {
+    throw UsageError{"this function is not registered as a workflow; call registry.workflow() with it"};
+  }
+  return found->second;
+}
+
+std::string_view Registry::workflow_type(const std::type_info& type) const {
+  const auto found = workflow_names_.by_class.find(std::type_index{type});
+  if (found == workflow_names_.by_class.end()) {
+    throw UsageError{fmt::format("class {} is not registered as a workflow; call "
+                                 "registry.workflow<…>() with it",
+                                 detail::demangled(type))};
+  }
+  return found->second;
+}
+
+std::string_view Registry::activity_type(detail::FunctionKey function) const {
+  const auto found = activity_names_.by_function.find(function);
+  if (found == activity_names_.by_function.end()) {
+    throw UsageError{"this function is not registered as an activity; call registry.activity() with it"};
+  }
+  return found->second;
+}
+
+}  // namespace dw
