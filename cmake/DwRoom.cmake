@@ -7,7 +7,9 @@ target_compile_options(dw_flags INTERFACE
   $<BUILD_INTERFACE:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual>
   $<BUILD_INTERFACE:$<$<BOOL:${DW_WERROR}>:-Werror>>)
 if(DW_SANITIZE)
-  target_compile_options(dw_flags INTERFACE $<BUILD_INTERFACE:-fsanitize=${DW_SANITIZE} -fno-omit-frame-pointer>)
+  # g++ 12 takes the checks that sanitizers insert for uses of uninitialised memory.
+  target_compile_options(dw_flags INTERFACE
+    $<BUILD_INTERFACE:-fsanitize=${DW_SANITIZE} -fno-omit-frame-pointer -Wno-maybe-uninitialized>)
   target_link_options(dw_flags INTERFACE $<BUILD_INTERFACE:-fsanitize=${DW_SANITIZE}>)
 endif()
 set_property(GLOBAL PROPERTY DW_ROOMS dw_flags)

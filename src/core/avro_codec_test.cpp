@@ -22,15 +22,16 @@ namespace {
 thread_local std::size_t bytes_allocated = 0;
 }  // namespace
 
-void* operator new(std::size_t size) {
+// Not inlined: g++ would see malloc() and delete, or new and free(), meet and take it for a mistake.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   bytes_allocated += size;
   if (void* memory = std::malloc(size > 0 ? size : 1)) return memory;
   throw std::bad_alloc{};
 }
-void operator delete(void* memory) noexcept {
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
-void operator delete(void* memory, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
 

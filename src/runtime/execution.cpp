@@ -272,7 +272,8 @@ Execution::Step Execution::take(std::int64_t number, Shape shape, std::string_vi
   steps_.pop_front();
   ++first_step_;
   next_step_ = number + 1;
-  now_ = step.resolved_at;
+  // A side effect wakes nobody: the first time round, time did not move at it either.
+  if (shape != Shape::side_effect) now_ = step.resolved_at;
   return step;
 }
 
