@@ -1,0 +1,120 @@
+#include "store/memory_store.hpp"
+
+namespace dw::store {
+
+std::vector<CommitOutcome> MemoryStore::commit(std::span<const Transition> batch) {
+  const std::lock_guard lock{mutex_};
+  auto versions = streams_of(batch);
+  for (StreamVersion& stream : versions) {
+    if (const auto* run = std::get_if<RunId>(stream.stream)) {
+      if (const auto found = runs_.find(*run); found != runs_.end()) {
+        stream.version = found->second.row.version;
+      }
+    } else if (const auto found = instances_.find(std::get<InstanceKey>(*stream.stream));
+               found != instances_.end()) {
+      stream.version = found->second.version;
+    }
+  }
+  auto outcomes = judge(batch, versions);
+  bool any = false;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (!std::holds_alternative<Won>(outcomes[i])) continue;
+    apply(batch[i]);
+    any = true;
+  }
+  if (any) counters_.commits += 1;
+  return outcomes;
+}
+
+void MemoryStore::apply(const Transition& winner) {
+  for (const RunRow& row : winner.runs) {
+    runs_[row.run_id].row = row;
+    runs_[row.run_id].row.version = winner.id;
+  }
+  for (const InstanceRow& row : winner.instances) {
+    instances_[row.key] = row;
+    instances_[row.key].version = winner.id;
+  }
+  for (const StreamAppend& append : winner.appends) {
+    runs_[append.run_id].commits.push_back({winner.id, append.first_sequence, append.last_sequence,
+                                            winner.recorded_at, append.events});
+    counters_.bytes += static_cast<std::int64_t>(append.events.size());
+  }
+  for (const TaskChange& change : winner.tasks) {
+    if (change.kind == TaskChange::Kind::put) {
+      tasks_[change.task.key] = change.task;
+    } else {
+      tasks_.erase(change.task.key);
+    }
+  }
+  intake_.insert(intake_.end(), winner.intake.begin(), winner.intake.end());
+  counters_.transitions += 1;
+  counters_.rows +=
+      static_cast<std::int64_t>(winner.runs.size() + winner.instances.size() +
+                                winner.appends.size() + winner.tasks.size() + winner.intake.size());
+}
+
+Result<std::optional<InstanceRow>> MemoryStore::find_instance(const InstanceKey& key) {
+  const std::lock_guard lock{mutex_};
+  const auto found = instances_.find(key);
+  return found == instances_.end() ? std::nullopt : std::optional{found->second};
+}
+
+Result<std::optional<RunRow>> MemoryStore::find_run(const RunId& run) {
+  const std::lock_guard lock{mutex_};
+  const auto found = runs_.find(run);
+  return found == runs_.end() ? std::nullopt : std::optional{found->second.row};
+}
+
+Result<std::optional<LoadedRun>> MemoryStore::load_run(const RunId& run,
+                                                       std::int64_t after_sequence) {
+  const std::lock_guard lock{mutex_};
+  const auto found = runs_.find(run);
+  if (found == runs_.end()) return std::optional<LoadedRun>{};
+  LoadedRun loaded{found->second.row, {}};
+  for (const StoredCommit& commit : found->second.commits) {
+    if (commit.first_sequence > after_sequence) loaded.commits.push_back(commit);
+  }
+  return std::optional{std::move(loaded)};
+}
+
+Result<std::vector<RunRow>> MemoryStore::list_runs(const RunFilter& filter) {
+  const std::lock_guard lock{mutex_};
+  std::vector<RunRow> rows;
+  // Run ids are ULIDs: descending ids are newest first.
+  for (auto run = runs_.rbegin(); run != runs_.rend() && rows.size() < filter.limit; ++run) {
+    const RunRow& row = run->second.row;
+    if (filter.ns && row.ns != *filter.ns) continue;
+    if (filter.instance_id && row.instance_id != *filter.instance_id) continue;
+    if (filter.status && row.status != *filter.status) continue;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+Result<std::vector<IntakeRow>> MemoryStore::load_intake(const InstanceKey& key) {
+  const std::lock_guard lock{mutex_};
+  std::vector<IntakeRow> rows;
+  for (const IntakeRow& row : intake_) {
+    if (row.instance == key) rows.push_back(row);
+  }
+  return rows;
+}
+
+Result<std::vector<Task>> MemoryStore::due_tasks(const std::optional<TaskKey>& after,
+                                                 Timestamp until, std::size_t limit) {
+  const std::lock_guard lock{mutex_};
+  std::vector<Task> due;
+  auto task = after ? tasks_.upper_bound(*after) : tasks_.begin();
+  for (; task != tasks_.end() && due.size() < limit && task->first.available_at <= until; ++task) {
+    due.push_back(task->second);
+  }
+  return due;
+}
+
+StoreCounters MemoryStore::counters() const {
+  const std::lock_guard lock{mutex_};
+  return counters_;
+}
+
+}  // namespace dw::store

@@ -1,0 +1,35 @@
+// A store that forgets when the process ends: for tests, simulations and workflows that only need
+// to outlive an exception.
+#pragma once
+#include "store/winners.hpp"
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace dw::store {
+
+class MemoryStore final : public Store {
+ public:
+  std::vector<CommitOutcome> commit(std::span<const Transition> batch) override;
+  Result<std::optional<InstanceRow>> find_instance(const InstanceKey& key) override;
+  Result<std::optional<RunRow>> find_run(const RunId& run) override;
+  Result<std::optional<LoadedRun>> load_run(const RunId& run, std::int64_t after_sequence) override;
+  Result<std::vector<RunRow>> list_runs(const RunFilter& filter) override;
+  Result<std::vector<IntakeRow>> load_intake(const InstanceKey& key) override;
+  Result<std::vector<Task>> due_tasks(const std::optional<TaskKey>& after, Timestamp until,
+                                      std::size_t limit) override;
+  StoreCounters counters() const override;
+
+ private:
+  void apply(const Transition& winner);
+
+  mutable std::mutex mutex_;
+  std::map<RunId, LoadedRun> runs_;
+  std::map<InstanceKey, InstanceRow> instances_;
+  std::map<TaskKey, Task> tasks_;
+  std::vector<IntakeRow> intake_;
+  StoreCounters counters_;
+};
+
+}  // namespace dw::store
