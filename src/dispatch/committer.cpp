@@ -1,0 +1,47 @@
+#include "dispatch/committer.hpp"
+
+#include <algorithm>
+
+namespace dw::dispatch {
+
+void Committer::post(store::Transition transition, CommitListener& listener) {
+  queued_.fetch_add(1, std::memory_order_relaxed);
+  {
+    const std::lock_guard lock{mutex_};
+    pending_.push_back(std::move(transition));
+    listeners_.push_back(&listener);
+    if (std::exchange(scheduled_, true)) return;
+  }
+  writer_.post([this] { run_batch(); });
+}
+
+void Committer::run_batch() {
+  std::vector<store::Transition> batch;
+  std::vector<CommitListener*> listeners;
+  {
+    const std::lock_guard lock{mutex_};
+    batch.swap(pending_);
+    listeners.swap(listeners_);
+    if (batch.empty()) {
+      scheduled_ = false;
+      return;
+    }
+  }
+  auto outcomes = store_.commit(batch);
+  queued_.fetch_sub(batch.size(), std::memory_order_relaxed);
+
+  // One post for each listener, not for each transition: waking a thread costs more than an answer.
+  std::vector<std::pair<CommitListener*, std::vector<Answer>>> answers;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    auto entry = std::ranges::find(answers, listeners[i], [](const auto& a) { return a.first; });
+    if (entry == answers.end()) entry = answers.insert(answers.end(), {listeners[i], {}});
+    entry->second.push_back({std::move(batch[i].id), std::move(outcomes[i])});
+  }
+  for (auto& [listener, told] : answers) {
+    listener->executor().post(
+        [listener = listener, told = std::move(told)]() mutable { listener->committed(std::move(told)); });
+  }
+  writer_.post([this] { run_batch(); });
+}
+
+}  // namespace dw::dispatch

@@ -1,0 +1,78 @@
+// The engine's front desk: takes requests, finds the shard they belong to, keeps activities within
+// their slots and due tasks on time. Everything it promises is durable before it is said.
+#pragma once
+#include "dispatch/shard.hpp"
+#include "dispatch/timekeeper.hpp"
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace dw::dispatch {
+
+struct ShardSeat {
+  Executor& executor;
+  WorkflowHost& workflows;
+  Random& random;
+};
+
+struct DispatchParts {
+  store::Store& store;
+  const Clock& clock;
+  Executor& writer;
+  Executor& reader;
+  Executor& time;
+  ActivityHost& activities;
+  std::vector<ShardSeat> shards;
+  engine::Settings settings;
+  ShardLimits limits;  // for all shards together
+  std::size_t max_queued_commits = 20'000;
+  std::string owner;
+};
+
+class Dispatch final : private ShardListener {
+ public:
+  explicit Dispatch(DispatchParts parts);
+  ~Dispatch() override;
+
+  // Picks up what was left open, then works.
+  void begin();
+  // Decides nothing more; open replies get `shutting_down`.
+  void stop();
+
+  void start(engine::StartCommand command, Reply<StartReply> reply);
+  void reserve(store::InstanceKey instance, std::string workflow_type, Reply<InstanceId> reply);
+  void close(store::InstanceKey instance, engine::CloseCommand command,
+             Reply<engine::CommandOutcome> reply);
+  void repair(store::InstanceKey instance, engine::RepairCommand command,
+              Reply<engine::CommandOutcome> reply);
+  // Replies once the run has closed and that is durable.
+  void watch(RunAddress run, Reply<ClosedRun> reply);
+
+ private:
+  Shard& shard_of(const store::InstanceKey& instance) { return *shards_[seat_of(instance)]; }
+  std::size_t seat_of(const store::InstanceKey& instance) const;
+  void deliver(engine::Task task, std::function<void()> done);
+  // Hands waiting activities to their shards, one for each free slot.
+  void pump();
+  void check_leases();
+
+  // ShardListener
+  void activity_ready(engine::Task task) override;
+  void task_scheduled(engine::Task task) override;
+  void activity_finished(engine::ActivityOutcome outcome, RunAddress run) override;
+  void slot_freed() override { pump(); }
+
+  DispatchParts parts_;
+  Committer committer_;
+  Timekeeper timekeeper_;
+  std::vector<std::unique_ptr<Shard>> shards_;
+
+  std::mutex mutex_;
+  std::deque<engine::Task> ready_;  // guarded by mutex_: activities waiting for a slot
+  std::atomic<std::size_t> ready_count_{0};
+  std::atomic<bool> stopped_{false};
+};
+
+}  // namespace dw::dispatch

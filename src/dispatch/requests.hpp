@@ -1,0 +1,76 @@
+// What the outside may ask of dispatch, and how it is answered. Replies come on an engine thread,
+// after whatever they report is durable.
+#pragma once
+#include "engine/decide.hpp"
+#include "store/store.hpp"
+
+#include <functional>
+
+namespace dw::dispatch {
+
+struct StartReply {
+  RunId run_id;
+  InstanceId instance_id;
+  engine::CommandOutcome outcome;
+};
+
+// A closed run, as its last event told it.
+struct ClosedRun {
+  history::RunStatus status = history::RunStatus::none;
+  std::string closed_reason;
+  std::optional<Payload> output;
+  std::optional<history::Failure> failure;
+};
+
+template <typename T>
+using Reply = std::function<void(Result<T>)>;
+
+// Where a run is to be found: the instance names the shard, so that all its runs share one.
+struct RunAddress {
+  store::InstanceKey instance;
+  RunId run_id;
+};
+
+// ---- jobs on a run, performed one after the other by its shard
+
+struct CloseJob {
+  engine::CloseCommand command;
+  Reply<engine::CommandOutcome> reply;
+};
+struct RepairJob {
+  engine::RepairCommand command;
+  Reply<engine::CommandOutcome> reply;
+};
+struct WatchJob {
+  Reply<ClosedRun> reply;
+};
+struct FinishActivityJob {
+  engine::ActivityOutcome outcome;
+};
+// A task came due: a timer, a deadline, an activity to deliver, workflow code to run. `done` tells
+// whoever paces deliveries that this one is settled.
+struct DeliverJob {
+  engine::Task task;
+  std::function<void()> done;
+};
+// A lease ran out without a word from the attempt that held it.
+struct LostAttemptJob {
+  ActivityId activity_id;
+  AttemptId attempt_id;
+};
+using RunJob =
+    std::variant<CloseJob, RepairJob, WatchJob, FinishActivityJob, DeliverJob, LostAttemptJob>;
+
+struct StartJob {
+  engine::StartCommand command;
+  Reply<StartReply> reply;
+};
+
+// Writes an instance without a run.
+struct ReserveJob {
+  store::InstanceKey instance;
+  std::string workflow_type;
+  Reply<InstanceId> reply;
+};
+
+}  // namespace dw::dispatch

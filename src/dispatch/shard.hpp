@@ -1,0 +1,140 @@
+// One slice of the runs, on one executor: loads a run, decides, lets its code run, and hands the
+// result to the committer. Inside a shard nobody races: decisions on a run build on the staged
+// state (decided, not yet durable), while replies, launches and wakes wait for the commit. If a
+// commit does not win, the staged state and the fiber that ran ahead on it are dropped.
+#pragma once
+#include "core/clock.hpp"
+#include "core/ulid.hpp"
+#include "dispatch/committer.hpp"
+#include "dispatch/hosts.hpp"
+#include "dispatch/requests.hpp"
+
+#include <list>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace dw::dispatch {
+
+struct ShardLimits {
+  std::size_t max_warm = 2048;
+  std::size_t max_warm_bytes = 128 * 1024 * 1024;
+};
+
+// What a shard tells the rest of dispatch once it is durable.
+class ShardListener {
+ public:
+  virtual ~ShardListener() = default;
+  // An activity wants a slot.
+  virtual void activity_ready(engine::Task task) = 0;
+  // A task that is due later.
+  virtual void task_scheduled(engine::Task task) = 0;
+  // An activity of this process ended; its slot is free again.
+  virtual void activity_finished(engine::ActivityOutcome outcome, RunAddress run) = 0;
+  // A slot taken for a commit that did not come about.
+  virtual void slot_freed() = 0;
+};
+
+struct ShardParts {
+  store::Store& store;
+  Committer& committer;
+  Executor& executor;
+  Executor& reader;  // where blocking loads run
+  const Clock& clock;
+  Random& random;
+  WorkflowHost& workflows;
+  ActivityHost& activities;
+  ShardListener& listener;
+  engine::Settings settings;
+  std::string owner;  // who leases, as it stands in history
+  ShardLimits limits;
+};
+
+class Shard final : public CommitListener {
+ public:
+  explicit Shard(ShardParts parts);
+  ~Shard() override;
+
+  // All of these on this shard's executor.
+  void start(StartJob job);
+  void reserve(ReserveJob job);
+  void perform(const RunAddress& run, RunJob job);
+  // A command on whatever run is the instance's current one.
+  void command(const store::InstanceKey& instance, RunJob job);
+  // Looks through the leases of attempts started here; once every half lease is enough.
+  void check_leases();
+  // Nothing more is decided; open replies get `shutting_down`.
+  void stop();
+
+  Executor& executor() override { return parts_.executor; }
+  void committed(std::vector<Answer> answers) override;
+
+  std::size_t cached_runs() const { return cells_.size(); }
+
+ private:
+  struct Cell;
+  struct InFlight;
+  struct Build;
+  using Cells = std::unordered_map<RunId, std::unique_ptr<Cell>>;
+
+  // Jobs
+  void do_start(StartJob job, const std::optional<store::InstanceRow>& instance, Cell* current);
+  void do_job(Cell& cell, RunJob job);
+  bool decide(Cell& cell, Build& build, InFlight& record, const RunJob& job);
+  bool deliver(Cell& cell, Build& build, const engine::Task& task);
+  void refuse_not_started(const store::InstanceRow& instance, RunJob job);
+
+  // Loading
+  using FoundInstance = Result<std::optional<store::InstanceRow>>;
+  void load_instance(store::InstanceKey key, std::function<void(FoundInstance)> then);
+  Cell& cell_for(const RunAddress& run);  // loads it when it is not there
+  Cell& add_cell(const RunAddress& run);
+  void loaded(const RunId& run, std::uint64_t generation,
+              Result<std::optional<store::LoadedRun>> result);
+  Result<void> restore(Cell& cell, store::LoadedRun loaded);
+
+  // Building one transition
+  engine::Context context(Timestamp now);
+  void add(Cell& cell, Build& build, engine::Decision decision);
+  void drive(Cell& cell, Build& build);
+  void run_workflow(Cell& cell, Build& build);
+  void start_activity(Cell& cell, Build& build, const ActivityId& id);
+  void block(Cell& cell, Build& build, const engine::Blocked& why);
+  void post(Cell& cell, Build build, InFlight record);
+  void record_refusal(Cell& cell, Build& build, std::string_view command_type,
+                      const engine::CommandOutcome& outcome);
+
+  // After the commit
+  void won(InFlight record);
+  void again(InFlight record);
+  void refuse(InFlight record, const Error& error);
+  void launch(const RunAddress& run, ActivityWork work);
+  void tell_watchers(const RunAddress& run);
+  void recheck(const RunAddress& run);
+
+  // The cache
+  Cell& touch(Cell& cell);
+  void drop(const RunId& run);
+  void evict();
+
+  ShardParts parts_;
+  UlidSource ulids_;
+  struct ShardIds;
+  std::unique_ptr<ShardIds> ids_;
+
+  Cells cells_;
+  std::list<RunId> recent_;  // most recently used first
+  std::unordered_map<std::string, RunId> current_;  // instance → its run, while that is cached
+  std::unordered_map<CommitId, InFlight> in_flight_;
+  std::unordered_multimap<RunId, Reply<ClosedRun>> watchers_;
+  struct Lease {
+    RunAddress run;
+    ActivityId activity;
+    Timestamp expires_at;
+  };
+  std::unordered_map<AttemptId, Lease> leases_;
+  std::uint64_t generations_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace dw::dispatch

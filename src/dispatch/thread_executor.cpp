@@ -1,0 +1,78 @@
+#include "dispatch/thread_executor.hpp"
+
+#include <pthread.h>
+
+namespace dw::dispatch {
+
+ThreadExecutor::ThreadExecutor(std::string name, const Clock& clock) : clock_(clock) {
+  thread_ = std::thread{[this, name = std::move(name)] {
+    pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+    loop();
+  }};
+}
+
+ThreadExecutor::~ThreadExecutor() { stop(); }
+
+void ThreadExecutor::post(Work work) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (stopping_) return;
+    queue_.push_back(std::move(work));
+    if (!sleeping_) return;
+    sleeping_ = false;
+  }
+  wake_.notify_one();
+}
+
+void ThreadExecutor::post_at(Timestamp at, Work work) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (stopping_) return;
+    timed_.push({at, order_++, std::move(work)});
+    if (!sleeping_) return;
+    sleeping_ = false;
+  }
+  wake_.notify_one();
+}
+
+void ThreadExecutor::stop() {
+  {
+    const std::lock_guard lock{mutex_};
+    stopping_ = true;
+    sleeping_ = false;
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ThreadExecutor::loop() {
+  std::vector<Work> batch;
+  std::unique_lock lock{mutex_};
+  for (;;) {
+    const Timestamp now = clock_.now();
+    while (!stopping_ && !timed_.empty() && timed_.top().at <= now) {
+      // priority_queue gives no way to move its top out; the work is gone after pop() anyway.
+      queue_.push_back(std::move(const_cast<Timed&>(timed_.top()).work));
+      timed_.pop();
+    }
+    if (!queue_.empty()) {
+      batch.swap(queue_);
+      lock.unlock();
+      for (Work& work : batch) work();
+      batch.clear();
+      lock.lock();
+      continue;
+    }
+    if (stopping_) return;
+    sleeping_ = true;
+    if (timed_.empty()) {
+      wake_.wait(lock, [&] { return !sleeping_; });
+    } else {
+      const auto delay = timed_.top().at - now;
+      wake_.wait_for(lock, delay, [&] { return !sleeping_; });
+      sleeping_ = false;
+    }
+  }
+}
+
+}  // namespace dw::dispatch

@@ -1,0 +1,48 @@
+// An executor that is one thread: what is posted runs there in order, what is timed runs when due.
+#pragma once
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <queue>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace dw::dispatch {
+
+class ThreadExecutor final : public Executor {
+ public:
+  ThreadExecutor(std::string name, const Clock& clock);
+  ~ThreadExecutor() override;
+
+  void post(Work work) override;
+  void post_at(Timestamp at, Work work) override;
+
+  // Finishes what is posted, forgets what is timed, joins. Later posts are dropped.
+  void stop();
+
+ private:
+  struct Timed {
+    Timestamp at;
+    std::uint64_t order;
+    Work work;
+    bool operator<(const Timed& other) const {
+      return at != other.at ? at > other.at : order > other.order;
+    }
+  };
+  void loop();
+
+  const Clock& clock_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<Work> queue_;            // guarded by mutex_
+  std::priority_queue<Timed> timed_;   // guarded by mutex_
+  std::uint64_t order_ = 0;            // guarded by mutex_
+  bool sleeping_ = false;              // guarded by mutex_
+  bool stopping_ = false;              // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace dw::dispatch
