@@ -1,0 +1,469 @@
+#include "embed/engine_access.hpp"
+
+#include "core/clock.hpp"
+#include "core/random.hpp"
+#include "core/ulid.hpp"
+#include "dispatch/dispatch.hpp"
+#include "dispatch/thread_executor.hpp"
+#include "store/memory_store.hpp"
+#include "store/sqlite/sqlite_store.hpp"
+#include "worker/activity_pool.hpp"
+#include "worker/fiber_host.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <future>
+#include <mutex>
+#include <shared_mutex>
+
+namespace dw {
+namespace detail {
+namespace {
+
+std::unique_ptr<store::Store> open_store(const std::string& path) {
+  if (path == ":memory:") return std::make_unique<store::MemoryStore>();
+  auto opened = sqlite::open_sqlite({.path = path});
+  if (!opened) throw EngineError{std::move(opened).error()};
+  return *std::move(opened);
+}
+
+std::size_t workflow_threads(int wanted) {
+  if (wanted > 0) return static_cast<std::size_t>(wanted);
+  // One thread writes and activities need room, too: half the cores decide.
+  return std::max<std::size_t>(1, std::thread::hardware_concurrency() / 2);
+}
+
+std::string owner_name() {
+  char host[64] = "localhost";
+  gethostname(host, sizeof host - 1);
+  return fmt::format("{}:{}", host, getpid());
+}
+
+Error stopped_error() {
+  return {ErrorCode::shutting_down,
+          "the engine has stopped; what was started is durable and goes on "
+          "when an engine opens the store again"};
+}
+
+template <typename T>
+T unwrap(Result<T> result) {
+  if (!result) throw EngineError{std::move(result).error()};
+  return *std::move(result);
+}
+
+// Blocks a caller's thread until the engine's answers.
+template <typename T>
+class Waiter {
+ public:
+  dispatch::Reply<T> reply() {
+    return [promise = promise_](Result<T> result) { promise->set_value(std::move(result)); };
+  }
+  T get() {
+    auto answered = promise_->get_future();
+    promise_.reset();
+    try {
+      return unwrap(answered.get());
+    } catch (const std::future_error&) {
+      throw EngineError{stopped_error()};  // the engine's threads ended with the question unread
+    }
+  }
+
+ private:
+  std::shared_ptr<std::promise<Result<T>>> promise_ = std::make_shared<std::promise<Result<T>>>();
+};
+
+}  // namespace
+
+// Builds every long-lived object once, in the order in which they need each other.
+class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
+ public:
+  EngineImpl(Registry registry, EngineOptions options, std::unique_ptr<store::Store> store)
+      : registry_(std::move(registry)),
+        options_(std::move(options)),
+        namespace_(unwrap(parse_namespace(options_.ns))),
+        store_(store ? std::move(store) : open_store(options_.store)),
+        random_(system_seed()),
+        ulids_(random_),
+        activities_(registry_, options_.max_concurrent_activities),
+        writer_("dw-writer", clock_),
+        reader_("dw-reader", clock_),
+        time_("dw-time", clock_) {
+    std::vector<dispatch::ShardSeat> seats;
+    for (std::size_t i = 0; i < workflow_threads(options_.workflow_threads); ++i) {
+      auto& room = *shards_.emplace_back(std::make_unique<ShardRoom>(
+          fmt::format("dw-workflow-{}", i), clock_, registry_, options_.workflow_stack_bytes));
+      seats.push_back({room.executor, room.host, room.random});
+    }
+    dispatch_ = std::make_unique<dispatch::Dispatch>(
+        dispatch::DispatchParts{*store_,
+                                clock_,
+                                writer_,
+                                reader_,
+                                time_,
+                                activities_,
+                                std::move(seats),
+                                {},
+                                {options_.max_warm_workflows, options_.max_warm_bytes},
+                                options_.max_queued_commits,
+                                owner_name()});
+    dispatch_->begin();
+    watch_workflow_threads();
+  }
+
+  ~EngineImpl() { stop(); }
+
+  // Activities finish, their outcomes are decided and written, then everything else winds down.
+  void stop() {
+    if (std::exchange(stopped_, true)) return;
+    activities_.stop();
+    dispatch_->stop();
+    time_.stop();
+    reader_.stop();
+    // What the shards decided before they stopped goes to the writer, its answers come back.
+    for (auto& room : shards_) drain(room->executor);
+    drain(writer_);
+    for (auto& room : shards_) room->executor.stop();
+    writer_.stop();
+    // Handles may live on, and must not keep the store from whoever opens it next.
+    const std::unique_lock lock{store_gate_};
+    store_.reset();
+  }
+
+  const Registry& registry() const { return registry_; }
+
+  engine::StartCommand start_command(std::string type, const StartOptions& options,
+                                     Payload arguments) {
+    const auto* definition = registry_.find_workflow(type);
+    if (!definition) {
+      throw EngineError{
+          {ErrorCode::not_found,
+           fmt::format("workflow type '{}' is not registered in this program", type)}};
+    }
+    if (auto fits = definition->check_arguments(arguments); !fits) {
+      throw EngineError{{ErrorCode::invalid_argument,
+                         fmt::format("cannot start '{}': {}", type, fits.error().message)}};
+    }
+    engine::StartCommand command;
+    command.ns = options.ns ? unwrap(parse_namespace(*options.ns)) : namespace_;
+    command.instance_id =
+        options.id.empty() ? InstanceId{new_id()} : unwrap(parse_instance_id(options.id));
+    command.workflow_type = std::move(type);
+    command.workflow_class = definition->implementation;
+    command.arguments = std::move(arguments);
+    command.duplicate_start_policy = options.on_duplicate == DuplicateStart::reject
+                                         ? engine::DuplicateStartPolicy::reject_duplicate
+                                         : engine::DuplicateStartPolicy::return_existing_active;
+    command.connection = definition->connection;
+    command.queue = definition->queue;
+    command.business_key = options.business_key;
+    command.labels = options.labels;
+    std::ranges::sort(command.labels);
+    command.memo = options.memo;
+    command.search_attributes = options.search_attributes;
+    command.execution_timeout = seconds(options.execution_timeout, "execution_timeout");
+    command.run_timeout = seconds(options.run_timeout, "run_timeout");
+    return command;
+  }
+
+  void start(engine::StartCommand command, DuplicateStart on_duplicate,
+             std::function<void(Result<WorkflowHandle>)> done) {
+    const std::string ns = command.ns.str();
+    const bool attach = on_duplicate == DuplicateStart::attach;
+    if (attach) {
+      // Looking first keeps the history of a closed run as it is.
+      const auto row = unwrap(reading([&](auto& store) {
+        return store.find_instance({command.ns, command.instance_id});
+      }));
+      if (row && row->current_run && row->workflow_type == command.workflow_type) {
+        return done(WorkflowHandle{
+            shared_from_this(), {ns, row->key.id.str(), row->current_run->str()}, false});
+      }
+    }
+    dispatch_->start(
+        std::move(command), [self = shared_from_this(), ns, attach,
+                             done = std::move(done)](Result<dispatch::StartReply> reply) {
+          if (!reply) return done(std::move(reply).error());
+          // Refused, to attach is to have lost a race against another start.
+          if (!reply->outcome.accepted && !attach) {
+            return done(
+                Error{ErrorCode::conflict,
+                      fmt::format("instance '{}' was already started ({}); pick another id or pass "
+                                  "DuplicateStart::return_existing",
+                                  reply->instance_id.str(), reply->outcome.rejection_reason)});
+          }
+          done(WorkflowHandle{self,
+                              {ns, reply->instance_id.str(), reply->run_id.str()},
+                              reply->outcome.outcome == "started_new"});
+        });
+  }
+
+  std::string reserve(std::string_view type, const StartOptions& options) {
+    if (!registry_.find_workflow(type)) {
+      throw EngineError{
+          {ErrorCode::not_found,
+           fmt::format("workflow type '{}' is not registered in this program", type)}};
+    }
+    const auto ns = options.ns ? unwrap(parse_namespace(*options.ns)) : namespace_;
+    const auto id =
+        options.id.empty() ? InstanceId{new_id()} : unwrap(parse_instance_id(options.id));
+    Waiter<InstanceId> waiter;
+    dispatch_->reserve({ns, id}, std::string{type}, waiter.reply());
+    return waiter.get().str();
+  }
+
+  WorkflowHandle attach(std::string_view id, const std::optional<std::string>& scope) {
+    const auto ns = scope ? unwrap(parse_namespace(*scope)) : namespace_;
+    const auto instance = unwrap(parse_instance_id(id));
+    const auto row = unwrap(reading([&](auto& store) {
+      return store.find_instance({ns, instance});
+    }));
+    if (!row || !row->current_run) {
+      throw EngineError{{ErrorCode::not_found,
+                         fmt::format("instance '{}' {} in namespace '{}'", id,
+                                     row ? "has not been started" : "does not exist", ns.str())}};
+    }
+    return {shared_from_this(), {ns.str(), instance.str(), row->current_run->str()}, false};
+  }
+
+  RunInfo info(const RunRef& run) {
+    const auto row =
+        unwrap(reading([&](auto& store) { return store.find_run(RunId{run.run_id}); }));
+    if (!row) {
+      throw EngineError{{ErrorCode::not_found, fmt::format("run {} does not exist", run.run_id)}};
+    }
+    return to_info(*row);
+  }
+
+  std::vector<RunInfo> runs(std::size_t limit) {
+    std::vector<RunInfo> list;
+    const auto rows =
+        unwrap(reading([&](auto& store) { return store.list_runs({.limit = limit}); }));
+    for (const auto& row : rows) list.push_back(to_info(row));
+    return list;
+  }
+
+  store::StoreCounters counters() {
+    return unwrap(reading([](store::Store& store) { return Result{store.counters()}; }));
+  }
+
+  CommandReply close(const RunRef& run, engine::CloseCommand::Kind kind, std::string reason) {
+    Waiter<engine::CommandOutcome> waiter;
+    dispatch_->close(key(run), {kind, std::move(reason), RunId{run.run_id}, "native"},
+                     waiter.reply());
+    return to_reply(waiter.get());
+  }
+
+  CommandReply repair(const RunRef& run) {
+    Waiter<engine::CommandOutcome> waiter;
+    dispatch_->repair(key(run), {}, waiter.reply());
+    return to_reply(waiter.get());
+  }
+
+  void watch(const RunRef& run, dispatch::Reply<dispatch::ClosedRun> reply) {
+    dispatch_->watch({key(run), RunId{run.run_id}}, std::move(reply));
+  }
+
+ private:
+  struct ShardRoom {
+    ShardRoom(std::string name, const Clock& clock, const Registry& registry,
+              std::size_t stack_bytes)
+        : random(system_seed()),
+          host(registry, random, stack_bytes),
+          executor(std::move(name), clock) {}
+    SeededRandom random;
+    worker::FiberHost host;
+    dispatch::ThreadExecutor executor;
+  };
+
+  // A workflow that computes instead of stepping starves its neighbours; say which one it is.
+  void watch_workflow_threads() {
+    constexpr auto patience = std::chrono::seconds{1};
+    for (const auto& room : shards_) {
+      if (const auto stuck = room->host.stuck(patience)) {
+        spdlog::warn(
+            "workflow code has run for {} ms without a step and holds up its thread; move the "
+            "work into an activity run={}",
+            stuck->so_far.count(), stuck->run_id);
+      }
+    }
+    time_.post_at(clock_.now() + patience, [this] { watch_workflow_threads(); });
+  }
+
+  static void drain(dispatch::ThreadExecutor& executor) {
+    std::promise<void> reached;
+    executor.post([&reached] { reached.set_value(); });
+    reached.get_future().wait();
+  }
+
+  static store::InstanceKey key(const RunRef& run) {
+    return {Namespace{run.ns}, InstanceId{run.instance_id}};
+  }
+
+  static CommandReply to_reply(engine::CommandOutcome outcome) {
+    return {outcome.accepted, std::move(outcome.outcome), std::move(outcome.rejection_reason)};
+  }
+
+  static RunInfo to_info(const store::RunRow& row) {
+    RunInfo info;
+    info.instance_id = row.instance_id.str();
+    info.run_id = row.run_id.str();
+    info.ns = row.ns.str();
+    info.workflow_type = row.workflow_type;
+    info.status = history::to_string(row.status);
+    info.closed_reason = row.closed_reason;
+    info.run_number = static_cast<int>(row.run_number);
+    info.history_events = row.last_sequence;
+    info.started_at = row.started_at;
+    info.closed_at = row.closed_at;
+    return info;
+  }
+
+  static std::optional<history::Seconds> seconds(const std::optional<std::chrono::seconds>& given,
+                                                 std::string_view name) {
+    if (!given) return std::nullopt;
+    if (given->count() < 1) {
+      throw EngineError{
+          {ErrorCode::invalid_argument,
+           fmt::format("{} must be at least one second, not {}", name, given->count())}};
+    }
+    return given->count();
+  }
+
+  template <typename Read>
+  auto reading(const Read& read) -> decltype(read(std::declval<store::Store&>())) {
+    const std::shared_lock lock{store_gate_};
+    if (!store_) return stopped_error();
+    return read(*store_);
+  }
+
+  std::string new_id() {
+    const std::lock_guard lock{ids_};
+    return ulids_.next(clock_.now());
+  }
+
+  const Registry registry_;
+  const EngineOptions options_;
+  const Namespace namespace_;
+  const SystemClock clock_;
+  std::shared_mutex store_gate_;
+  std::unique_ptr<store::Store> store_;  // readers hold store_gate_; gone once stopped
+  std::mutex ids_;
+  SeededRandom random_;  // guarded by ids_
+  UlidSource ulids_;     // guarded by ids_
+  worker::ActivityPool activities_;
+  dispatch::ThreadExecutor writer_, reader_, time_;
+  std::vector<std::unique_ptr<ShardRoom>> shards_;
+  std::unique_ptr<dispatch::Dispatch> dispatch_;
+  bool stopped_ = false;
+};
+
+}  // namespace detail
+
+// ---- the public face
+
+namespace {
+
+Registry frozen(Registry registry) {
+  registry.freeze();
+  return registry;
+}
+
+}  // namespace
+
+Engine::Engine(Registry registry, EngineOptions options)
+    : impl_(std::make_shared<detail::EngineImpl>(frozen(std::move(registry)), std::move(options),
+                                                 nullptr)) {}
+
+std::unique_ptr<Engine> detail::EngineAccess::open(Registry registry, EngineOptions options,
+                                                   std::unique_ptr<store::Store> store) {
+  return std::unique_ptr<Engine>{new Engine{std::make_shared<EngineImpl>(
+      frozen(std::move(registry)), std::move(options), std::move(store))}};
+}
+
+// Handles may outlive the engine object; the threads do not.
+Engine::~Engine() {
+  impl_->stop();
+}
+
+const Registry& Engine::registry() const {
+  return impl_->registry();
+}
+
+WorkflowHandle Engine::start_erased(std::string type, const StartOptions& options,
+                                    Payload arguments) {
+  detail::Waiter<WorkflowHandle> waiter;
+  impl_->start(impl_->start_command(std::move(type), options, std::move(arguments)),
+               options.on_duplicate, waiter.reply());
+  return waiter.get();
+}
+
+void Engine::start_async(std::string_view type, const StartOptions& options, Payload arguments,
+                         std::function<void(Result<WorkflowHandle>)> done) {
+  impl_->start(impl_->start_command(std::string{type}, options, std::move(arguments)),
+               options.on_duplicate, std::move(done));
+}
+
+std::string Engine::reserve(std::string_view type, const StartOptions& options) {
+  return impl_->reserve(type, options);
+}
+
+WorkflowHandle Engine::attach(std::string_view id, std::optional<std::string> ns) const {
+  return impl_->attach(id, ns);
+}
+
+std::vector<RunInfo> Engine::runs(std::size_t limit) const {
+  return impl_->runs(limit);
+}
+
+EngineStats Engine::stats() const {
+  const auto counted = impl_->counters();
+  return {counted.commits, counted.transitions, counted.rows, counted.bytes, counted.fsyncs};
+}
+
+RunInfo WorkflowHandle::info() const {
+  return engine_->info(run_);
+}
+
+CommandReply WorkflowHandle::cancel(std::string reason) {
+  return engine_->close(run_, engine::CloseCommand::Kind::cancel, std::move(reason));
+}
+
+CommandReply WorkflowHandle::terminate(std::string reason) {
+  return engine_->close(run_, engine::CloseCommand::Kind::terminate, std::move(reason));
+}
+
+CommandReply WorkflowHandle::repair() {
+  return engine_->repair(run_);
+}
+
+void WorkflowHandle::on_closed(std::function<void()> callback) const {
+  engine_->watch(run_, [callback = std::move(callback)](Result<dispatch::ClosedRun> closed) {
+    if (closed) callback();
+  });
+}
+
+void WorkflowHandle::wait() const {
+  detail::Waiter<dispatch::ClosedRun> waiter;
+  engine_->watch(run_, waiter.reply());
+  waiter.get();
+}
+
+bool WorkflowHandle::wait_for(std::chrono::milliseconds timeout) const {
+  auto closed = std::make_shared<std::promise<void>>();
+  on_closed([closed] { closed->set_value(); });
+  return closed->get_future().wait_for(timeout) == std::future_status::ready;
+}
+
+Payload WorkflowHandle::wait_for_output() const {
+  detail::Waiter<dispatch::ClosedRun> waiter;
+  engine_->watch(run_, waiter.reply());
+  auto closed = waiter.get();
+  if (closed.output) return *std::move(closed.output);
+  const auto failure = closed.failure.value_or(history::Failure{});
+  throw WorkflowError{run_.instance_id, closed.closed_reason, failure.exception_class,
+                      failure.message};
+}
+
+}  // namespace dw
