@@ -1,0 +1,107 @@
+// dw: reads the command line, builds what a command needs, runs it.
+#include "main/demo.hpp"
+#include "main/run_commands.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <CLI/CLI.hpp>
+
+#include <exception>
+#include <functional>
+#include <memory>
+
+namespace {
+
+constexpr int exit_failed = 1;
+constexpr int exit_usage = 2;
+
+// CLI11 refuses ':' in the names it makes itself, and our commands are group:verb.
+CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& description) {
+  return app.add_subcommand(std::make_shared<CLI::App>(description, name));
+}
+
+void add_demo_options(CLI::App& command, dw::app::DemoOptions& options) {
+  auto* store =
+      command.add_option("--store", options.store, "Work on this file and leave it there");
+  store->type_name("FILE");
+  command.add_flag("--keep", options.keep, "Leave the temporary store in place")->excludes(store);
+  command.add_flag("--json", options.json, "Print one JSON object at the end");
+}
+
+void add_store_options(CLI::App& command, dw::app::StoreOptions& options) {
+  command.add_option("--store", options.store, "The store to read")->type_name("FILE")->required();
+  command.add_option("--namespace", options.ns, "One namespace")->type_name("NAME");
+  command.add_flag("--json", options.json, "Print JSON");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // What a command prints is its answer; everything else goes beside it.
+  spdlog::set_default_logger(
+      std::make_shared<spdlog::logger>("dw", std::make_shared<spdlog::sinks::stderr_sink_mt>()));
+
+  CLI::App app{"Durable workflows in one binary.", "dw"};
+  app.set_version_flag("-V,--version", fmt::format("dw {}", DW_VERSION));
+  app.footer(
+      "Examples:\n"
+      "  dw demo                                    watch an order become durable, step by step\n"
+      "  dw demo crash                              the same, killed in the middle\n"
+      "  dw run:list --store shop.db                what a store holds\n"
+      "  dw run:history --store shop.db order-42    everything that happened to one run\n"
+      "\n"
+      "Exit codes: 0 done, 1 failed, 2 wrong usage.");
+  std::function<int()> chosen;
+
+  dw::app::DemoOptions demo_options;
+  auto* demo = app.add_subcommand("demo", "Run an order workflow on a temporary store");
+  demo->footer(
+      "Examples:\n"
+      "  dw demo --keep\n"
+      "  dw demo --store orders.db\n"
+      "  dw demo crash --json");
+  add_demo_options(*demo, demo_options);
+  auto* crash = demo->add_subcommand(
+      "crash", "Kill the process in the middle of the order, start it again, check the store");
+  add_demo_options(*crash, demo_options);
+  crash->callback([&] { chosen = [&] { return dw::app::run_crash_demo(demo_options); }; });
+  demo->callback([&] {
+    if (!crash->parsed()) chosen = [&] { return dw::app::run_demo(demo_options); };
+  });
+
+  std::string child_store;
+  auto* child = add_command(app, "demo:child", "The process that dw demo crash kills");
+  child->group("");  // not shown
+  child->add_option("--store", child_store)->required();
+  child->callback([&] { chosen = [&] { return dw::app::run_demo_child(child_store); }; });
+
+  dw::app::StoreOptions store_options;
+  std::size_t limit = 100;
+  auto* list = add_command(app, "run:list", "List the runs in a store, newest first");
+  add_store_options(*list, store_options);
+  list->add_option("--limit", limit, "At most this many")->type_name("N")->capture_default_str();
+  list->callback([&] { chosen = [&] { return dw::app::list_runs(store_options, limit); }; });
+
+  std::string id;
+  auto* history = add_command(app, "run:history", "Show the recorded events of a run");
+  add_store_options(*history, store_options);
+  history->add_option("id", id, "An instance id, or a run id")->type_name("ID")->required();
+  history->callback([&] { chosen = [&] { return dw::app::show_history(store_options, id); }; });
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : exit_usage;
+  }
+  if (!chosen) {
+    fmt::print(stderr, "{}", app.help());
+    return exit_usage;
+  }
+  try {
+    return chosen();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "dw: {}\n", error.what());
+    return exit_failed;
+  }
+}

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# What scripts rely on: exit codes, and JSON on standard output. command_line_test.sh DW
+set -uo pipefail
+dw=$1
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+failures=0
+
+complain() {
+  echo "$1"
+  cat "$place/out" "$place/err"
+  failures=$((failures + 1))
+}
+
+# expect CODE ARGUMENT…
+expect() {
+  local wanted=$1 code=0
+  shift
+  last="dw $*"
+  "$dw" "$@" >"$place/out" 2>"$place/err" || code=$?
+  [[ $code -eq $wanted ]] || complain "$last: exit code $code, expected $wanted"
+}
+
+# says TEXT: standard output of the last command has it.
+says() {
+  grep -qF -- "$1" "$place/out" || complain "$last: does not say $1"
+}
+
+# explains TEXT: standard error of the last command has it, and standard output nothing.
+explains() {
+  grep -qF -- "$1" "$place/err" || complain "$last: does not explain $1"
+  [[ ! -s $place/out ]] || complain "$last: an error belongs on standard error"
+}
+
+expect 0 --version
+says "dw 0."
+expect 0 --help
+says "dw demo crash"
+expect 2
+explains "Usage"
+expect 2 no-such-command
+expect 2 run:list
+explains "--store"
+expect 2 demo --keep --store "$place/x.db"
+
+expect 1 run:list --store "$place/missing.db"
+explains "not_found"
+echo "not a store, and longer than the header of one: $(seq 200)" >"$place/text.db"
+expect 1 run:list --store "$place/text.db"
+explains "store_corrupt"
+
+expect 0 demo --json --store "$place/demo.db"
+says '"ok":true'
+expect 0 run:list --store "$place/demo.db" --json
+says '"status":"completed"'
+expect 0 run:list --store "$place/demo.db"
+says "order-42"
+expect 0 run:history --store "$place/demo.db" order-42
+says '"type":"WorkflowCompleted"'
+expect 0 run:history --store "$place/demo.db" order-42 --json
+says '"sequence":1,'
+expect 1 run:history --store "$place/demo.db" nobody
+explains "'nobody'"
+expect 1 run:history --store "$place/demo.db" --namespace other order-42
+expect 0 demo --store "$place/demo.db" # already done: the recorded result, at once
+says "Shipped as parcel-"
+expect 1 demo crash --store "$place/demo.db"
+explains "already has an order"
+
+[[ $failures -eq 0 ]] || exit 1
+echo "every command answered as it should"
