@@ -1,0 +1,115 @@
+// What must hold, whatever went wrong. The checker reads the disk, never the engine's memory: what
+// the engine believes is not evidence.
+#pragma once
+#include "core/clock.hpp"
+#include "dispatch/hosts.hpp"
+#include "dispatch/requests.hpp"
+#include "sim/trace.hpp"
+#include "store/store.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+namespace dw::sim {
+
+class Checker {
+ public:
+  Checker(store::Store& disk, Trace& trace, std::int64_t max_lost_attempts)
+      : disk_(disk), trace_(trace), max_lost_attempts_(max_lost_attempts) {}
+
+  // The first thing found broken; a world stops there.
+  const std::optional<std::string>& broken() const { return broken_; }
+  void break_off(std::string what);
+
+  // ---- what became durable
+
+  // Called after every commit on the disk, with what the disk answered.
+  void committed(std::span<const store::Transition> batch,
+                 std::span<const store::CommitOutcome> outcomes, std::string_view by);
+  // Reads everything anew and compares it with what was seen before: after a crash, and at the end.
+  void verify_everything();
+
+  // ---- what was promised
+
+  void started(const store::InstanceKey& instance, const dispatch::StartReply& reply);
+  void reserved(const store::InstanceKey& instance, const std::string& workflow_type);
+  void command_answered(const store::InstanceKey& instance, const engine::CommandOutcome& outcome);
+  void told_closed(const RunId& run, const dispatch::ClosedRun& closed);
+
+  // ---- what workers do
+
+  void launched(const dispatch::ActivityWork& work);
+  // An attempt is about to report.
+  void produced(const engine::ActivityOutcome& outcome);
+
+  // ---- what clients asked for, so that a close can be told from an accident
+
+  void may_be_closed(const InstanceId& instance) { closable_.insert(instance); }
+
+  // ---- for whoever needs to know where the disk stands
+
+  struct Run {
+    store::RunRow row;
+    history::RunState state;
+    std::vector<store::StoredCommit> commits;
+    std::vector<history::Event> events;
+    std::map<engine::TaskKey, engine::Task> tasks;
+    std::set<CommandId> commands;
+    struct Activity {
+      std::string type;
+      Payload arguments;
+      AttemptId holder;  // the last attempt that was started
+      std::int64_t starts = 0;
+      std::int64_t failures = 0;
+      bool ended = false;
+    };
+    std::map<ActivityId, Activity> activities;
+    std::set<TimerId> ended_timers;
+    std::int64_t steps = 0;
+  };
+  const Run* find(const RunId& run) const;
+  const std::map<RunId, Run>& runs() const { return runs_; }
+  std::size_t open_runs() const { return open_; }
+  std::string describe_open() const;
+
+ private:
+  template <typename... Args>
+  void expect(bool holds, fmt::format_string<Args...> format, Args&&... args) {
+    if (!holds) break_off(fmt::format(format, std::forward<Args>(args)...));
+  }
+  void read_on(const RunId& id);
+  void note(Run& run, const history::Event& event);
+  void check_tasks(const Run& run);
+  void check_row(const Run& run);
+  void check_closed(const Run& run);
+  bool in_intake(const store::InstanceKey& instance, const CommandId& command);
+
+  store::Store& disk_;
+  Trace& trace_;
+  const std::int64_t max_lost_attempts_;
+  std::optional<std::string> broken_;
+  std::map<RunId, Run> runs_;
+  std::map<store::InstanceKey, RunId> instances_;
+  std::size_t open_ = 0;
+  std::size_t commits_ = 0;
+  std::set<InstanceId> closable_;
+
+  struct Answered {
+    store::InstanceKey instance;
+    RunId run;  // empty: answered from the intake
+    CommandId command;
+  };
+  std::vector<Answered> answered_;
+  std::map<store::InstanceKey, std::string> reservations_;
+  std::map<RunId, dispatch::ClosedRun> closed_;
+  std::unordered_map<AttemptId, std::variant<Payload, history::Failure>> produced_;
+  std::unordered_map<AttemptId, int> launched_;
+};
+
+// The line a person recognises: the instance, not the run's ULID.
+std::string_view name_of(const Checker::Run& run);
+
+}  // namespace dw::sim

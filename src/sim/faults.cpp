@@ -1,0 +1,60 @@
+#include "sim/faults.hpp"
+
+#include <array>
+
+namespace dw::sim {
+
+std::span<const PlantName> plants() {
+  static constexpr std::array names{
+      PlantName{Plant::commit_dropped, "commit-dropped",
+                "the store acknowledges a commit and drops it"},
+      PlantName{Plant::task_dropped, "task-dropped",
+                "a timer becomes durable without its delivery note"},
+      PlantName{Plant::lost_race_accepted, "lost-race-accepted",
+                "the store applies a decision although somebody else was first"},
+      PlantName{Plant::time_backwards, "time-backwards",
+                "the store records a commit an hour early"},
+      PlantName{Plant::stale_attempt, "stale-attempt",
+                "an attempt that lost its lease writes in the name of its successor"},
+      PlantName{Plant::outcome_forgotten, "outcome-forgotten",
+                "a worker renews an attempt for ever and never reports"},
+  };
+  return names;
+}
+
+Faults draw_faults(Random& random) {
+  const auto draw = [&](std::uint64_t often, std::uint64_t seldom) {
+    if (random.below(2) == 0) return OneIn{};
+    return OneIn{often + random.below(seldom - often)};
+  };
+  Faults faults;
+  faults.crash_before_commit = draw(20, 200);
+  faults.crash_after_commit = draw(20, 200);
+  faults.crash_before_wake = draw(20, 200);
+  faults.outage = draw(15, 150);
+  faults.disk_full = draw(30, 200);
+  faults.partial = draw(5, 50);
+  faults.lost_answer = draw(10, 50);
+  faults.slow_commit = draw(5, 50);
+  faults.rival_in_commit = draw(5, 50);
+  faults.read_fails = draw(5, 50);
+  faults.crash = draw(100, 2'000);
+  faults.stop = draw(200, 2'000);
+  faults.stall = draw(20, 500);
+  faults.rival = draw(20, 500);
+  faults.clock_jump = draw(100, 1'000);
+  faults.die = draw(5, 50);
+  faults.zombie = draw(5, 50);
+  faults.twice = draw(3, 20);
+  faults.slow = draw(10, 50);
+  faults.error = draw(3, 20);
+  faults.deploy = draw(2, 6);
+  return faults;
+}
+
+void encourage(Faults& faults, Plant plant) {
+  if (plant == Plant::lost_race_accepted) faults.rival_in_commit = {5};
+  if (plant == Plant::stale_attempt) faults.zombie = {4};
+}
+
+}  // namespace dw::sim

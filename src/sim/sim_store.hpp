@@ -1,0 +1,63 @@
+// A disk that does what disks do. Wraps the store that survives everything; between it and the
+// engine, commits fail, hang, lose their answers and take the process with them.
+#pragma once
+#include "sim/checker.hpp"
+#include "sim/faults.hpp"
+#include "sim/rival.hpp"
+#include "store/store.hpp"
+
+#include <functional>
+
+namespace dw::sim {
+
+// Thrown out of a commit: the process is gone at this instant. Whoever steps the world catches it.
+struct Crash {};
+
+class SimStore final : public store::Store {
+ public:
+  SimStore(store::Store& disk, Checker& checker, Rival& rival, const Faults& faults, Plant plant,
+           const Clock& clock, Random& random, Trace& trace)
+      : disk_(disk),
+        checker_(checker),
+        rival_(rival),
+        faults_(faults),
+        plant_(plant),
+        clock_(clock),
+        random_(random),
+        trace_(trace) {}
+
+  // While false, nothing fails (a planted bug stays).
+  bool failing = true;
+  std::function<void()> die_after_this_step;
+  std::function<void(Timestamp until)> stall_writer;
+
+  std::vector<store::CommitOutcome> commit(std::span<const store::Transition> batch) override;
+  Result<std::optional<store::InstanceRow>> find_instance(const store::InstanceKey& key) override;
+  Result<std::optional<store::RunRow>> find_run(const RunId& run) override;
+  Result<std::optional<store::LoadedRun>> load_run(const RunId& run,
+                                                   std::int64_t after_sequence) override;
+  Result<std::vector<store::RunRow>> list_runs(const store::RunFilter& filter) override;
+  Result<std::vector<store::IntakeRow>> load_intake(const store::InstanceKey& key) override;
+  Result<std::vector<store::Task>> due_tasks(const std::optional<store::TaskKey>& after,
+                                             Timestamp until, std::size_t limit) override;
+  store::StoreCounters counters() const override { return disk_.counters(); }
+
+ private:
+  std::vector<store::CommitOutcome> write(std::span<const store::Transition> batch);
+  std::vector<store::CommitOutcome> write_some(std::span<const store::Transition> batch);
+  std::vector<store::Transition> misbehave(std::span<const store::Transition> batch);
+  std::optional<Error> read_error();
+
+  store::Store& disk_;
+  Checker& checker_;
+  Rival& rival_;
+  const Faults& faults_;
+  const Plant plant_;
+  const Clock& clock_;
+  Random& random_;
+  Trace& trace_;
+  Timestamp out_until_;
+  ErrorCode out_with_ = ErrorCode::unavailable;
+};
+
+}  // namespace dw::sim

@@ -1,0 +1,47 @@
+// The workflows of the simulated world, each written once and read twice: as durable code that the
+// engine runs, and as plain code that tells what must come out of it whatever went wrong.
+#pragma once
+#include "core/random.hpp"
+#include "history/events.hpp"
+
+#include <dw/registry.hpp>
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dw::sim {
+
+using Numbers = std::vector<std::int64_t>;  // what every workflow here takes
+
+// How often an activity was asked to do its work, by its idempotency key. It stands for the world
+// outside: a crash of the engine does not reset it.
+using Invocations = std::map<std::string, int, std::less<>>;
+
+// `complete` leaves nothing out. Otherwise some types are missing, as in a deploy gone wrong.
+Registry build_registry(Invocations& invocations, bool complete);
+
+// What one client wants.
+struct Order {
+  std::string workflow_type;
+  Numbers numbers;
+  std::optional<std::int64_t> run_timeout;        // seconds
+  std::optional<std::int64_t> execution_timeout;  // seconds
+};
+Order draw_order(Random& random);
+
+// May failures be injected? Only where the workflow retries for ever, so that its answer stays the
+// same.
+bool retried_for_ever(std::string_view activity_type);
+// How many attempts of this activity are to be lost, as its arguments ask.
+std::int64_t attempts_to_lose(std::string_view activity_type, const Payload& arguments);
+
+// Compares a closed run with what plain code answers, given what only history can know: side
+// effects, the times, which activities were lost too often. Says what differs, if anything does.
+std::optional<std::string> compare_with_model(std::span<const history::Event> events);
+
+}  // namespace dw::sim
