@@ -131,6 +131,7 @@ int main(int argc, char** argv) {
           for (const auto& line : report.trace) fmt::print("  {}\n", line);
         }
         fmt::print("reproduce: {}\n", reproduce(arguments, report.seed));
+        std::fflush(stdout);  // Whoever runs a million seeds may stop it at the first.
       }
       failures.push_back(std::move(report));
     }

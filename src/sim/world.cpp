@@ -232,7 +232,7 @@ class World {
     if (faults_.stall.hit(fault_random_)) {
       const auto executors = process_->executors();
       SimExecutor& executor = *executors[fault_random_.below(executors.size())];
-      const auto longest = fault_random_.below(4) == 0 ? 20'000 : 200;
+      const std::uint64_t longest = fault_random_.below(4) == 0 ? 20'000 : 200;
       executor.stall(clock_.now() + 1ms * fault_random_.below(longest));
       trace_("{} stalls", executor.name());
     }
