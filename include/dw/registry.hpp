@@ -67,7 +67,8 @@ Payload invoke_with(F&& function, const Payload& payload) {
     std::apply(function, *std::move(args));
     return encode_or_throw(Value{});
   } else {
-    return encode_or_throw(to_value<std::remove_cvref_t<R>>(std::apply(function, *std::move(args))));
+    return encode_or_throw(
+        to_value<std::remove_cvref_t<R>>(std::apply(function, *std::move(args))));
   }
 }
 
@@ -85,7 +86,9 @@ template <typename C, typename R, typename... P>
 struct Signature<R (C::*)(P...) const> : Signature<R (*)(P...)> {};
 
 template <typename T>
-concept HasHandle = requires { &T::handle; };
+concept HasHandle = requires {
+  &T::handle;
+};
 
 // The key written in code, if the class has one: static constexpr std::string_view type = "…".
 template <typename T>
@@ -113,7 +116,9 @@ class ActivityRegistration {
   ActivityRegistration& connection(std::string name) {
     return definition_.connection = std::move(name), *this;
   }
-  ActivityRegistration& queue(std::string name) { return definition_.queue = std::move(name), *this; }
+  ActivityRegistration& queue(std::string name) {
+    return definition_.queue = std::move(name), *this;
+  }
 
  private:
   detail::ActivityDefinition& definition_;
@@ -129,7 +134,9 @@ class WorkflowRegistration {
   WorkflowRegistration& connection(std::string name) {
     return definition_.connection = std::move(name), *this;
   }
-  WorkflowRegistration& queue(std::string name) { return definition_.queue = std::move(name), *this; }
+  WorkflowRegistration& queue(std::string name) {
+    return definition_.queue = std::move(name), *this;
+  }
 
  private:
   detail::WorkflowDefinition& definition_;
@@ -150,7 +157,8 @@ class Registry {
   // the class (`static constexpr std::string_view type`), or both if they agree.
   template <detail::HasHandle W>
   WorkflowRegistration workflow(std::string type = {}) {
-    auto& definition = add_workflow(std::move(type), detail::declared_type<W>(), nullptr, typeid(W));
+    auto& definition =
+        add_workflow(std::move(type), detail::declared_type<W>(), nullptr, typeid(W));
     using Args = typename detail::Signature<decltype(&W::handle)>::Args;
     bind<Args>(definition, [] {
       return [object = std::make_shared<W>()](auto&&... args) {
@@ -172,8 +180,7 @@ class Registry {
   // A callable object, for activities that need something of the program: a connection pool, a
   // client. Called from several threads at once.
   template <typename F>
-    requires std::is_class_v<F>
-  ActivityRegistration activity(std::string type, F callable) {
+  requires std::is_class_v<F> ActivityRegistration activity(std::string type, F callable) {
     auto& definition =
         add_activity(std::move(type), detail::declared_type<F>(), nullptr, typeid(F));
     definition.invoke = [callable = std::move(callable)](const Payload& arguments) {
@@ -216,7 +223,8 @@ class Registry {
     std::unordered_map<std::type_index, std::string> by_class;
   };
   void claim(std::string_view kind, Names& names, std::string& type, const std::string& declared,
-             detail::FunctionKey function, std::optional<std::type_index> implementation, bool taken);
+             detail::FunctionKey function, std::optional<std::type_index> implementation,
+             bool taken);
 
   std::map<std::string, std::unique_ptr<detail::WorkflowDefinition>, std::less<>> workflows_;
   std::map<std::string, std::unique_ptr<detail::ActivityDefinition>, std::less<>> activities_;

@@ -29,7 +29,8 @@ namespace dw {
 // recorded with the step: no later deploy changes what is already scheduled.
 struct ActivityOptions {
   std::optional<int> max_attempts = {};  // 0: for ever
-  std::optional<std::vector<std::chrono::seconds>> backoff = {};  // by attempt; the last one repeats
+  std::optional<std::vector<std::chrono::seconds>> backoff =
+      {};  // by attempt; the last one repeats
   std::vector<std::string> non_retryable_error_types = {};
   std::string connection = {};
   std::string queue = {};
@@ -108,25 +109,25 @@ Payload arguments_for(R (*)(P...), A&&... args) {
 // Runs an activity and waits for its result. Retries, crashes and months may lie in between.
 // Throws ActivityError when it has failed for good.
 template <typename R, typename... P, typename... A>
-  requires(sizeof...(P) == sizeof...(A))
-R activity(R (*function)(P...), const ActivityOptions& options, A&&... args) {
+requires(sizeof...(P) == sizeof...(A)) R
+    activity(R (*function)(P...), const ActivityOptions& options, A&&... args) {
   auto& steps = detail::steps();
   const auto type = steps.activity_type(detail::function_key(function));
   return detail::result_as<R>(
-      steps.activity(type, options, detail::arguments_for(function, std::forward<A>(args)...)), type);
+      steps.activity(type, options, detail::arguments_for(function, std::forward<A>(args)...)),
+      type);
 }
 
 template <typename R, typename... P, typename... A>
-  requires(sizeof...(P) == sizeof...(A))
-R activity(R (*function)(P...), A&&... args) {
+requires(sizeof...(P) == sizeof...(A)) R activity(R (*function)(P...), A&&... args) {
   return activity(function, ActivityOptions{}, std::forward<A>(args)...);
 }
 
 // By name, for activities that live in another program or language.
 template <typename R, typename... A>
 R activity(std::string_view type, const ActivityOptions& options, const A&... args) {
-  return detail::result_as<R>(detail::steps().activity(type, options, detail::arguments_of(args...)),
-                              type);
+  return detail::result_as<R>(
+      detail::steps().activity(type, options, detail::arguments_of(args...)), type);
 }
 
 template <typename R, typename... A>
@@ -150,17 +151,25 @@ auto side_effect(F&& produce) {
 }
 
 // The time of the event that woke this workflow last: the same on every replay.
-inline Timestamp now() { return detail::steps().now(); }
+inline Timestamp now() {
+  return detail::steps().now();
+}
 
 // A random UUID (version 4), recorded as a side effect.
 inline std::string uuid4() {
   return side_effect([] { return detail::steps().uuid(); });
 }
 
-inline const std::string& instance_id() { return detail::steps().instance_id(); }
-inline const std::string& run_id() { return detail::steps().run_id(); }
+inline const std::string& instance_id() {
+  return detail::steps().instance_id();
+}
+inline const std::string& run_id() {
+  return detail::steps().run_id();
+}
 
 // True while old steps are given back. For logging only: code must not decide on it.
-inline bool replaying() { return detail::steps().replaying(); }
+inline bool replaying() {
+  return detail::steps().replaying();
+}
 
 }  // namespace dw

@@ -22,7 +22,8 @@ namespace {
 thread_local std::size_t bytes_allocated = 0;
 }  // namespace
 
-// Not inlined: g++ would see malloc() and delete, or new and free(), meet and take it for a mistake.
+// Not inlined: g++ would see malloc() and delete, or new and free(), meet and take it for a
+// mistake.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   bytes_allocated += size;
   if (void* memory = std::malloc(size > 0 ? size : 1)) return memory;

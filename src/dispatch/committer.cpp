@@ -38,8 +38,9 @@ void Committer::run_batch() {
     entry->second.push_back({std::move(batch[i].id), std::move(outcomes[i])});
   }
   for (auto& [listener, told] : answers) {
-    listener->executor().post(
-        [listener = listener, told = std::move(told)]() mutable { listener->committed(std::move(told)); });
+    listener->executor().post([listener = listener, told = std::move(told)]() mutable {
+      listener->committed(std::move(told));
+    });
   }
   writer_.post([this] { run_batch(); });
 }

@@ -44,9 +44,9 @@ class Committer {
   std::atomic<std::size_t> queued_{0};
 
   std::mutex mutex_;
-  std::vector<store::Transition> pending_;      // guarded by mutex_
-  std::vector<CommitListener*> listeners_;      // guarded by mutex_, one for each pending
-  bool scheduled_ = false;                      // guarded by mutex_
+  std::vector<store::Transition> pending_;  // guarded by mutex_
+  std::vector<CommitListener*> listeners_;  // guarded by mutex_, one for each pending
+  bool scheduled_ = false;                  // guarded by mutex_
 };
 
 }  // namespace dw::dispatch

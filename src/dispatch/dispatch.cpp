@@ -17,9 +17,9 @@ Dispatch::Dispatch(DispatchParts parts)
   const ShardLimits share{parts_.limits.max_warm / parts_.shards.size() + 1,
                           parts_.limits.max_warm_bytes / parts_.shards.size()};
   for (const ShardSeat& seat : parts_.shards) {
-    shards_.push_back(std::make_unique<Shard>(
-        ShardParts{parts_.store, committer_, seat.executor, parts_.reader, parts_.clock, seat.random,
-                   seat.workflows, parts_.activities, *this, parts_.settings, parts_.owner, share}));
+    shards_.push_back(std::make_unique<Shard>(ShardParts{
+        parts_.store, committer_, seat.executor, parts_.reader, parts_.clock, seat.random,
+        seat.workflows, parts_.activities, *this, parts_.settings, parts_.owner, share}));
   }
 }
 
@@ -44,24 +44,24 @@ std::size_t Dispatch::seat_of(const store::InstanceKey& instance) const {
 
 void Dispatch::start(engine::StartCommand command, Reply<StartReply> reply) {
   if (committer_.overloaded()) {
-    return reply(Error{ErrorCode::overloaded,
-                       fmt::format("cannot start '{}' now: {} decisions wait to become durable; try "
-                                   "again in a moment",
-                                   command.instance_id.str(), committer_.queued())});
+    return reply(
+        Error{ErrorCode::overloaded,
+              fmt::format("cannot start '{}' now: {} decisions wait to become durable; try "
+                          "again in a moment",
+                          command.instance_id.str(), committer_.queued())});
   }
   Shard& shard = shard_of({command.ns, command.instance_id});
-  shard.executor().post(
-      [&shard, job = StartJob{std::move(command), std::move(reply)}]() mutable {
-        shard.start(std::move(job));
-      });
+  shard.executor().post([&shard, job = StartJob{std::move(command), std::move(reply)}]() mutable {
+    shard.start(std::move(job));
+  });
 }
 
-void Dispatch::reserve(store::InstanceKey instance, std::string workflow_type, Reply<InstanceId> reply) {
+void Dispatch::reserve(store::InstanceKey instance, std::string workflow_type,
+                       Reply<InstanceId> reply) {
   Shard& shard = shard_of(instance);
   shard.executor().post(
-      [&shard, job = ReserveJob{std::move(instance), std::move(workflow_type), std::move(reply)}]() mutable {
-        shard.reserve(std::move(job));
-      });
+      [&shard, job = ReserveJob{std::move(instance), std::move(workflow_type),
+                                std::move(reply)}]() mutable { shard.reserve(std::move(job)); });
 }
 
 void Dispatch::close(store::InstanceKey instance, engine::CloseCommand command,
@@ -84,10 +84,9 @@ void Dispatch::repair(store::InstanceKey instance, engine::RepairCommand command
 
 void Dispatch::watch(RunAddress run, Reply<ClosedRun> reply) {
   Shard& shard = shard_of(run.instance);
-  shard.executor().post(
-      [&shard, run = std::move(run), job = WatchJob{std::move(reply)}]() mutable {
-        shard.perform(run, std::move(job));
-      });
+  shard.executor().post([&shard, run = std::move(run), job = WatchJob{std::move(reply)}]() mutable {
+    shard.perform(run, std::move(job));
+  });
 }
 
 // ---- tasks
@@ -100,10 +99,10 @@ void Dispatch::deliver(engine::Task task, std::function<void()> done) {
   }
   RunAddress run{{task.ns, task.instance_id}, task.run_id};
   Shard& shard = shard_of(run.instance);
-  shard.executor().post([&shard, run = std::move(run),
-                         job = DeliverJob{std::move(task), std::move(done)}]() mutable {
-    shard.perform(run, std::move(job));
-  });
+  shard.executor().post(
+      [&shard, run = std::move(run), job = DeliverJob{std::move(task), std::move(done)}]() mutable {
+        shard.perform(run, std::move(job));
+      });
 }
 
 void Dispatch::activity_ready(engine::Task task) {
@@ -115,14 +114,16 @@ void Dispatch::activity_ready(engine::Task task) {
   pump();
 }
 
-void Dispatch::task_scheduled(engine::Task task) { timekeeper_.add(std::move(task)); }
+void Dispatch::task_scheduled(engine::Task task) {
+  timekeeper_.add(std::move(task));
+}
 
 void Dispatch::activity_finished(engine::ActivityOutcome outcome, RunAddress run) {
   Shard& shard = shard_of(run.instance);
-  shard.executor().post([&shard, run = std::move(run),
-                         job = FinishActivityJob{std::move(outcome)}]() mutable {
-    shard.perform(run, std::move(job));
-  });
+  shard.executor().post(
+      [&shard, run = std::move(run), job = FinishActivityJob{std::move(outcome)}]() mutable {
+        shard.perform(run, std::move(job));
+      });
   pump();
 }
 

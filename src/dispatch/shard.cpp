@@ -25,7 +25,9 @@ namespace {
 
 constexpr auto retry_delay = std::chrono::milliseconds{100};
 
-std::string instance_text(const InstanceKey& key) { return key.ns.str() + '/' + key.id.str(); }
+std::string instance_text(const InstanceKey& key) {
+  return key.ns.str() + '/' + key.id.str();
+}
 
 ClosedRun closed_run(const RunState& state) {
   return {state.status, state.closed_reason, state.output, state.failure};
@@ -81,7 +83,7 @@ struct Shard::Cell {
   bool loading = false;
   bool blocked = false;          // replay and history disagree; only repair helps
   int in_flight = 0;             // commits posted and not yet answered
-  std::vector<RunJob> waiting;    // for the load, or for the commits in flight
+  std::vector<RunJob> waiting;   // for the load, or for the commits in flight
   std::vector<StartJob> starts;  // likewise
   std::vector<Event> unseen;     // events the run's code has not been fed with
   bool from_first = false;       // `unseen` begins with the run's first event
@@ -119,7 +121,8 @@ struct Shard::Build {
         tasks, next.task.key, [](const Change& c) -> const TaskKey& { return c.change.task.key; });
     if (same == tasks.end()) {
       // Only a new task begins as ready: one that is put as leased replaces its own row.
-      const bool born = next.kind == TaskChange::Kind::put && next.task.status != TaskStatus::leased;
+      const bool born =
+          next.kind == TaskChange::Kind::put && next.task.status != TaskStatus::leased;
       tasks.push_back({std::move(next), born});
     } else if (next.kind == TaskChange::Kind::remove && same->born) {
       tasks.erase(same);
@@ -188,7 +191,8 @@ void Shard::start(StartJob job) {
   }
 }
 
-void Shard::do_start(StartJob job, const std::optional<store::InstanceRow>& instance, Cell* current) {
+void Shard::do_start(StartJob job, const std::optional<store::InstanceRow>& instance,
+                     Cell* current) {
   const InstanceKey key{job.command.ns, job.command.instance_id};
   const auto& taken_by = current    ? current->run.state.start.workflow_type
                          : instance ? instance->workflow_type
@@ -196,11 +200,11 @@ void Shard::do_start(StartJob job, const std::optional<store::InstanceRow>& inst
   if (taken_by != job.command.workflow_type) {
     // Nobody is refused for the sake of a start that may yet lose its race.
     if (current && current->in_flight > 0) return current->starts.push_back(std::move(job));
-    return job.reply(
-        Error{ErrorCode::conflict,
-              fmt::format("cannot start '{}' as '{}': the id is reserved for durable type '{}'; pick "
-                          "another id",
-                          key.id.str(), job.command.workflow_type, taken_by)});
+    return job.reply(Error{
+        ErrorCode::conflict,
+        fmt::format("cannot start '{}' as '{}': the id is reserved for durable type '{}'; pick "
+                    "another id",
+                    key.id.str(), job.command.workflow_type, taken_by)});
   }
 
   Build build{parts_.clock.now()};
@@ -268,8 +272,9 @@ void Shard::command(const InstanceKey& instance, RunJob job) {
     InFlight record;
     record.job = std::move(job);
     refuse(std::move(record),
-           found ? Error{ErrorCode::not_found, fmt::format("instance '{}' does not exist in namespace '{}'",
-                                                           instance.id.str(), instance.ns.str())}
+           found ? Error{ErrorCode::not_found,
+                         fmt::format("instance '{}' does not exist in namespace '{}'",
+                                     instance.id.str(), instance.ns.str())}
                  : found.error());
   });
 }
@@ -284,7 +289,8 @@ void Shard::refuse_not_started(const store::InstanceRow& instance, RunJob job) {
   transition.recorded_at = now;
   transition.reads.push_back({instance.key, instance.version});
   transition.instances.push_back(instance);
-  transition.intake.push_back({instance.key, std::nullopt, now, refusal_record("command", outcome)});
+  transition.intake.push_back(
+      {instance.key, std::nullopt, now, refusal_record("command", outcome)});
   InFlight record;
   record.run.instance = instance.key;
   record.answer = std::move(outcome);
@@ -301,12 +307,13 @@ void Shard::perform(const RunAddress& address, RunJob job) {
   }
   Cell* cell = &touch(cell_for(address));
   // Repair runs the code again from the first event, and a blocked run may no longer hold them.
-  if (std::holds_alternative<RepairJob>(job) && cell->blocked && !cell->from_first && cell->idle()) {
+  if (std::holds_alternative<RepairJob>(job) && cell->blocked && !cell->from_first &&
+      cell->idle()) {
     drop(address.run_id);
     cell = &cell_for(address);
   }
-  const bool must_wait = cell->loading || (std::holds_alternative<RepairJob>(job) && cell->blocked &&
-                                           !cell->from_first);
+  const bool must_wait = cell->loading || (std::holds_alternative<RepairJob>(job) &&
+                                           cell->blocked && !cell->from_first);
   if (must_wait) {
     cell->waiting.push_back(std::move(job));
   } else {
@@ -321,7 +328,8 @@ void Shard::do_job(Cell& cell, RunJob job) {
   const bool decided = decide(cell, build, record, job);
   if (decided) drive(cell, build);
   // Pointless if what is under way becomes durable, and if not, nobody would ask again.
-  const bool owed = !std::holds_alternative<CloseJob>(job) && !std::holds_alternative<RepairJob>(job) &&
+  const bool owed = !std::holds_alternative<CloseJob>(job) &&
+                    !std::holds_alternative<RepairJob>(job) &&
                     !std::holds_alternative<WatchJob>(job);
   if (build.empty() && owed && cell.in_flight > 0) return cell.waiting.push_back(std::move(job));
   for (; build.spare_slots > 0; --build.spare_slots) {
@@ -329,7 +337,8 @@ void Shard::do_job(Cell& cell, RunJob job) {
     parts_.listener.slot_freed();
   }
   if (build.empty()) {
-    if (auto* delivery = std::get_if<DeliverJob>(&job); delivery && delivery->done) delivery->done();
+    if (auto* delivery = std::get_if<DeliverJob>(&job); delivery && delivery->done)
+      delivery->done();
     return;
   }
   record.job = std::move(job);
@@ -371,7 +380,8 @@ bool Shard::decide(Cell& cell, Build& build, InFlight& record, const RunJob& job
             leases_.erase(j.outcome.attempt_id);
             auto reply = engine::decide_finish_activity(cell.run, j.outcome, ctx);
             if (!reply.recorded) {
-              spdlog::debug("late activity result ignored: {} run={}", reply.reason, cell.run.id.str());
+              spdlog::debug("late activity result ignored: {} run={}", reply.reason,
+                            cell.run.id.str());
               return false;
             }
             add(cell, build, std::move(reply.decision));
@@ -381,14 +391,15 @@ bool Shard::decide(Cell& cell, Build& build, InFlight& record, const RunJob& job
             const auto& open = cell.run.state.activities;
             const auto activity = std::ranges::find(open, j.activity_id, &OpenActivity::id);
             if (activity == open.end() || activity->attempt_id != j.attempt_id) return false;
-            // It needs a slot as any delivery does, and there may be none just now.
+            // It queues for a slot like any other delivery.
             Task task;
             task.key = {activity->available_at, engine::task_id(cell.run.id, activity->task)};
             task.type = TaskType::activity;
             task.ns = cell.address.instance.ns;
             task.instance_id = cell.address.instance.id;
             task.run_id = cell.run.id;
-            task.subject = j.activity_id.str();
+            task.queue = activity->queue;
+            task.subject = activity->id.str();
             parts_.listener.activity_ready(std::move(task));
             return false;
           },
@@ -445,8 +456,8 @@ bool Shard::deliver(Cell& cell, Build& build, const Task& task) {
 
 void Shard::record_refusal(Cell& cell, Build& build, std::string_view command_type,
                            const engine::CommandOutcome& outcome) {
-  build.intake.push_back({cell.address.instance, cell.run.id, build.now,
-                          refusal_record(command_type, outcome)});
+  build.intake.push_back(
+      {cell.address.instance, cell.run.id, build.now, refusal_record(command_type, outcome)});
   cell.run.state.last_command_sequence = outcome.sequence;
 }
 
@@ -455,9 +466,8 @@ void Shard::record_refusal(Cell& cell, Build& build, std::string_view command_ty
 void Shard::load_instance(InstanceKey key, std::function<void(FoundInstance)> then) {
   parts_.reader.post([this, key = std::move(key), then = std::move(then)]() mutable {
     auto found = parts_.store.find_instance(key);
-    parts_.executor.post([then = std::move(then), found = std::move(found)]() mutable {
-      then(std::move(found));
-    });
+    parts_.executor.post(
+        [then = std::move(then), found = std::move(found)]() mutable { then(std::move(found)); });
   });
 }
 
@@ -518,7 +528,8 @@ void Shard::loaded(const RunId& run, std::uint64_t generation,
       record.job = std::move(job);
       refuse(std::move(record), *failed);
     }
-    parts_.executor.post_at(parts_.clock.now() + retry_delay, [this, address] { recheck(address); });
+    parts_.executor.post_at(parts_.clock.now() + retry_delay,
+                            [this, address] { recheck(address); });
     return;
   }
   const bool closed = !cell.run.state.open();
@@ -541,7 +552,8 @@ Result<void> Shard::restore(Cell& cell, store::LoadedRun loaded) {
     }
   }
   RunState& state = cell.run.state;
-  state.last_command_sequence = std::max(state.last_command_sequence, loaded.row.last_command_sequence);
+  state.last_command_sequence =
+      std::max(state.last_command_sequence, loaded.row.last_command_sequence);
   cell.from_first = true;
   // A workflow task has a row only while nobody here can run it.
   cell.blocked = cell.run.workflow_task.has_value();
@@ -591,7 +603,8 @@ void Shard::drive(Cell& cell, Build& build) {
         build.change(std::move(note));
       }
     } else if (!build.scheduled.empty()) {
-      for (const ActivityId& id : std::exchange(build.scheduled, {})) start_activity(cell, build, id);
+      for (const ActivityId& id : std::exchange(build.scheduled, {}))
+        start_activity(cell, build, id);
     } else {
       return;
     }
@@ -809,15 +822,16 @@ void Shard::recheck(const RunAddress& run) {
 }
 
 void Shard::launch(const RunAddress& run, ActivityWork work) {
-  parts_.activities.run(
-      std::move(work), [&listener = parts_.listener, run](engine::ActivityOutcome outcome) {
-        listener.activity_finished(std::move(outcome), run);
-      });
+  parts_.activities.run(std::move(work),
+                        [&listener = parts_.listener, run](engine::ActivityOutcome outcome) {
+                          listener.activity_finished(std::move(outcome), run);
+                        });
 }
 
 // Lost a race: load what is there now and decide again.
 void Shard::again(InFlight record) {
-  if (auto* reserve_job = std::get_if<ReserveJob>(&record.job)) return reserve(std::move(*reserve_job));
+  if (auto* reserve_job = std::get_if<ReserveJob>(&record.job))
+    return reserve(std::move(*reserve_job));
   if (auto* job = std::get_if<RunJob>(&record.job)) {
     if (record.run.run_id.empty()) return command(record.run.instance, std::move(*job));
     if (auto* delivery = std::get_if<DeliverJob>(job);
@@ -857,22 +871,22 @@ void Shard::refuse(InFlight record, const Error& error) {
                         error.code == ErrorCode::corrupt_history ||
                         error.code == ErrorCode::store_corrupt;
   if (hopeless) {
-    if (auto* delivery = std::get_if<DeliverJob>(&job); delivery && delivery->done) delivery->done();
+    if (auto* delivery = std::get_if<DeliverJob>(&job); delivery && delivery->done)
+      delivery->done();
     return;
   }
   spdlog::warn("commit failed, trying again: {} run={}", error.message, record.run.run_id.str());
   if (auto* delivery = std::get_if<DeliverJob>(&job);
       delivery && delivery->task.type == TaskType::activity) {
     // Its slot was given back; it queues for one again.
-    return parts_.executor.post_at(
-        parts_.clock.now() + retry_delay, [this, task = std::move(delivery->task)]() mutable {
-          if (!stopped_) parts_.listener.activity_ready(std::move(task));
-        });
+    return parts_.executor.post_at(parts_.clock.now() + retry_delay,
+                                   [this, task = std::move(delivery->task)]() mutable {
+                                     if (!stopped_) parts_.listener.activity_ready(std::move(task));
+                                   });
   }
-  parts_.executor.post_at(parts_.clock.now() + retry_delay,
-                          [this, run = record.run, job = std::move(job)]() mutable {
-                            perform(run, std::move(job));
-                          });
+  parts_.executor.post_at(
+      parts_.clock.now() + retry_delay,
+      [this, run = record.run, job = std::move(job)]() mutable { perform(run, std::move(job)); });
 }
 
 void Shard::check_leases() {

@@ -123,7 +123,7 @@ class Shard final : public CommitListener {
   std::unique_ptr<ShardIds> ids_;
 
   Cells cells_;
-  std::list<RunId> recent_;  // most recently used first
+  std::list<RunId> recent_;                         // most recently used first
   std::unordered_map<std::string, RunId> current_;  // instance → its run, while that is cached
   std::unordered_map<CommitId, InFlight> in_flight_;
   std::unordered_multimap<RunId, Reply<ClosedRun>> watchers_;

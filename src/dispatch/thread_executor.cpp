@@ -11,7 +11,9 @@ ThreadExecutor::ThreadExecutor(std::string name, const Clock& clock) : clock_(cl
   }};
 }
 
-ThreadExecutor::~ThreadExecutor() { stop(); }
+ThreadExecutor::~ThreadExecutor() {
+  stop();
+}
 
 void ThreadExecutor::post(Work work) {
   {

@@ -37,11 +37,11 @@ class ThreadExecutor final : public Executor {
   const Clock& clock_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<Work> queue_;            // guarded by mutex_
-  std::priority_queue<Timed> timed_;   // guarded by mutex_
-  std::uint64_t order_ = 0;            // guarded by mutex_
-  bool sleeping_ = false;              // guarded by mutex_
-  bool stopping_ = false;              // guarded by mutex_
+  std::vector<Work> queue_;           // guarded by mutex_
+  std::priority_queue<Timed> timed_;  // guarded by mutex_
+  std::uint64_t order_ = 0;           // guarded by mutex_
+  bool sleeping_ = false;             // guarded by mutex_
+  bool stopping_ = false;             // guarded by mutex_
   std::thread thread_;
 };
 

@@ -78,7 +78,8 @@ void Timekeeper::load(Timestamp now) {
 }
 
 void Timekeeper::deliver_due(Timestamp now) {
-  while (!near_.empty() && outstanding_ < max_outstanding && near_.begin()->key.available_at <= now) {
+  while (!near_.empty() && outstanding_ < max_outstanding &&
+         near_.begin()->key.available_at <= now) {
     auto task = near_.extract(near_.begin());
     ++outstanding_;
     deliver_(std::move(task.value()), [this] {

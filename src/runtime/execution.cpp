@@ -27,11 +27,12 @@ class CurrentSteps {
   dw::detail::Steps* before_;
 };
 
-RetryPolicy policy_for(const dw::detail::ActivityDefinition* definition, const ActivityOptions& options) {
+RetryPolicy policy_for(const dw::detail::ActivityDefinition* definition,
+                       const ActivityOptions& options) {
   RetryPolicy policy;
   const int tries = options.max_attempts.value_or(definition ? definition->tries : 1);
   policy.max_attempts = tries <= 0 ? std::nullopt : std::optional<std::int64_t>{tries};
-  const auto* backoff = options.backoff ? &*options.backoff
+  const auto* backoff = options.backoff                              ? &*options.backoff
                         : definition && !definition->backoff.empty() ? &definition->backoff
                                                                      : nullptr;
   if (backoff) {
@@ -58,7 +59,9 @@ Failure describe_current_exception() {
     failure = {"const char*", {}, text, false};
   } catch (...) {
     const auto* type = abi::__cxa_current_exception_type();
-    failure = {type ? dw::detail::demangled(*type) : "unknown", {}, "an exception without a message",
+    failure = {type ? dw::detail::demangled(*type) : "unknown",
+               {},
+               "an exception without a message",
                false};
   }
   return failure;
@@ -78,7 +81,8 @@ Execution::~Execution() {
 
 void Execution::feed(std::span<const Event> events) {
   for (const Event& event : events) {
-    DW_ASSERT(event.sequence == last_sequence_ + 1, "an execution is fed every event once, in order");
+    DW_ASSERT(event.sequence == last_sequence_ + 1,
+              "an execution is fed every event once, in order");
     last_sequence_ = event.sequence;
     finish_feed(event);
   }
@@ -87,51 +91,52 @@ void Execution::feed(std::span<const Event> events) {
 void Execution::finish_feed(const Event& event) {
   const Timestamp at = event.recorded_at;
   std::visit(
-      overloaded{
-          [&](const WorkflowStarted& e) {
-            instance_id_ = e.instance_id.str();
-            workflow_type_ = e.workflow_type;
-            arguments_ = e.arguments;
-            now_ = at;
-          },
-          [&](const ActivityScheduled& e) {
-            open(e.step, Shape::activity, e.activity_type, "ActivityScheduled", e.activity_id.str());
-          },
-          [&](const ActivityCompleted& e) {
-            if (Step* step = resolve(e.activity_id.view(), at)) step->value = e.result;
-          },
-          [&](const ActivityFailed& e) {
-            if (Step* step = resolve(e.activity_id.view(), at)) {
-              step->failure = e.failure;
-              step->failure_id = e.failure_id;
-            }
-          },
-          [&](const ActivityTimedOut& e) {
-            if (Step* step = resolve(e.activity_id.view(), at)) {
-              step->failure = Failure{"dw::ActivityTimedOut", "timeout", e.message, false};
-              step->failure_id = e.failure_id;
-            }
-          },
-          [&](const TimerScheduled& e) {
-            open(e.step, Shape::timer, {}, "TimerScheduled", e.timer_id.str());
-          },
-          [&](const TimerFired& e) { resolve(e.timer_id.view(), at); },
-          [&](const SideEffectRecorded& e) {
-            open(e.step, Shape::side_effect, {}, "SideEffectRecorded", {});
-            if (Step* step = find(e.step)) {
-              step->resolved = true;
-              step->resolved_at = at;
-              step->value = e.result;
-            }
-          },
-          [&](const FailureHandled& e) { handled_.push_back(e.failure_id); },
-          // Nothing the code waits for: commands on the run, attempts, and its end.
-          [](const StartAccepted&) {}, [](const StartRejected&) {}, [](const ActivityStarted&) {},
-          [](const ActivityRetryScheduled&) {}, [](const ActivityCancelled&) {},
-          [](const TimerCancelled&) {}, [](const RepairRequested&) {}, [](const CancelRequested&) {},
-          [](const TerminateRequested&) {}, [](const WorkflowCancelled&) {},
-          [](const WorkflowTerminated&) {}, [](const WorkflowTimedOut&) {},
-          [](const WorkflowCompleted&) {}, [](const WorkflowFailed&) {}},
+      overloaded{[&](const WorkflowStarted& e) {
+                   instance_id_ = e.instance_id.str();
+                   workflow_type_ = e.workflow_type;
+                   arguments_ = e.arguments;
+                   now_ = at;
+                 },
+                 [&](const ActivityScheduled& e) {
+                   open(e.step, Shape::activity, e.activity_type, "ActivityScheduled",
+                        e.activity_id.str());
+                 },
+                 [&](const ActivityCompleted& e) {
+                   if (Step* step = resolve(e.activity_id.view(), at)) step->value = e.result;
+                 },
+                 [&](const ActivityFailed& e) {
+                   if (Step* step = resolve(e.activity_id.view(), at)) {
+                     step->failure = e.failure;
+                     step->failure_id = e.failure_id;
+                   }
+                 },
+                 [&](const ActivityTimedOut& e) {
+                   if (Step* step = resolve(e.activity_id.view(), at)) {
+                     step->failure = Failure{"dw::ActivityTimedOut", "timeout", e.message, false};
+                     step->failure_id = e.failure_id;
+                   }
+                 },
+                 [&](const TimerScheduled& e) {
+                   open(e.step, Shape::timer, {}, "TimerScheduled", e.timer_id.str());
+                 },
+                 [&](const TimerFired& e) { resolve(e.timer_id.view(), at); },
+                 [&](const SideEffectRecorded& e) {
+                   open(e.step, Shape::side_effect, {}, "SideEffectRecorded", {});
+                   if (Step* step = find(e.step)) {
+                     step->resolved = true;
+                     step->resolved_at = at;
+                     step->value = e.result;
+                   }
+                 },
+                 [&](const FailureHandled& e) { handled_.push_back(e.failure_id); },
+                 // Nothing the code waits for: commands on the run, attempts, and its end.
+                 [](const StartAccepted&) {}, [](const StartRejected&) {},
+                 [](const ActivityStarted&) {}, [](const ActivityRetryScheduled&) {},
+                 [](const ActivityCancelled&) {}, [](const TimerCancelled&) {},
+                 [](const RepairRequested&) {}, [](const CancelRequested&) {},
+                 [](const TerminateRequested&) {}, [](const WorkflowCancelled&) {},
+                 [](const WorkflowTerminated&) {}, [](const WorkflowTimedOut&) {},
+                 [](const WorkflowCompleted&) {}, [](const WorkflowFailed&) {}},
       event.body);
 }
 
@@ -184,12 +189,16 @@ Progress Execution::run() {
 void Execution::body() {
   const auto* definition = registry_.find_workflow(workflow_type_);
   if (!definition) {
-    block({"workflow_definition_unavailable", 0, workflow_type_, {},
+    block({"workflow_definition_unavailable",
+           0,
+           workflow_type_,
+           {},
            fmt::format("workflow type '{}' is not registered in this program; register it, then "
                        "repair instance '{}'",
                        workflow_type_, instance_id_)});
   }
-  // The commands are collected outside the try: ending the run must not look like user code failing.
+  // The commands are collected outside the try: ending the run must not look like user code
+  // failing.
   std::optional<engine::WorkflowCommand> last;
   try {
     Payload output = definition->invoke(arguments_);
@@ -199,8 +208,12 @@ void Execution::body() {
     throw;
   } catch (const UsageError& e) {
     if (dropping_) throw Abandoned{};
-    block({"usage_error", next_step_, {}, {},
-           fmt::format("workflow '{}' uses dw in a way it cannot work: {}", workflow_type_, e.what())});
+    block({"usage_error",
+           next_step_,
+           {},
+           {},
+           fmt::format("workflow '{}' uses dw in a way it cannot work: {}", workflow_type_,
+                       e.what())});
   } catch (const EngineError&) {
     last = engine::FailWorkflow{"task_failure", describe_current_exception()};
   } catch (...) {
@@ -208,7 +221,9 @@ void Execution::body() {
   }
   if (dropping_) throw Abandoned{};
   if (!steps_.empty()) {
-    block({"history_shape_mismatch", first_step_, "the end of the workflow",
+    block({"history_shape_mismatch",
+           first_step_,
+           "the end of the workflow",
            {steps_.front().opened_by},
            fmt::format("workflow '{}' ended before step {}, but its history goes on with {}; bring "
                        "the step back, or guard the change with a version marker",
@@ -243,7 +258,8 @@ void Execution::note_survived_failure() {
   }
 }
 
-void Execution::guard(std::int64_t number, const Step& recorded, Shape shape, std::string_view detail) {
+void Execution::guard(std::int64_t number, const Step& recorded, Shape shape,
+                      std::string_view detail) {
   if (recorded.shape == shape && recorded.detail == detail) return;
   static constexpr std::string_view words[] = {"activity", "timer", "side effect"};
   const auto spell = [](Shape s, std::string_view d) {
@@ -252,10 +268,14 @@ void Execution::guard(std::int64_t number, const Step& recorded, Shape shape, st
   };
   const auto asked = spell(shape, detail);
   const auto found = spell(recorded.shape, recorded.detail);
-  block({"history_shape_mismatch", number, asked, {recorded.opened_by},
-         fmt::format("step {} of workflow '{}' (instance '{}') was recorded as {}, the code now asks "
-                     "for {}; deploy code that still takes the recorded step, then repair the run",
-                     number, workflow_type_, instance_id_, found, asked)});
+  block(
+      {"history_shape_mismatch",
+       number,
+       asked,
+       {recorded.opened_by},
+       fmt::format("step {} of workflow '{}' (instance '{}') was recorded as {}, the code now asks "
+                   "for {}; deploy code that still takes the recorded step, then repair the run",
+                   number, workflow_type_, instance_id_, found, asked)});
 }
 
 // Waits until the step is resolved, then takes it out of the record.
@@ -281,7 +301,8 @@ std::string_view Execution::activity_type(dw::detail::FunctionKey function) cons
   return registry_.activity_type(function);
 }
 
-Payload Execution::activity(std::string_view type, const ActivityOptions& options, Payload arguments) {
+Payload Execution::activity(std::string_view type, const ActivityOptions& options,
+                            Payload arguments) {
   const auto number = begin_step();
   if (!find(number)) {
     const auto* definition = registry_.find_activity(type);
@@ -301,8 +322,8 @@ Payload Execution::activity(std::string_view type, const ActivityOptions& option
   Step step = take(number, Shape::activity, type);
   if (!step.failure) return std::move(step.value);
   thrown_ = Survived{step.failure_id, number};
-  throw ActivityError{std::string{type}, step.failure->exception_class, step.failure->exception_type,
-                      step.failure->message};
+  throw ActivityError{std::string{type}, step.failure->exception_class,
+                      step.failure->exception_type, step.failure->message};
 }
 
 void Execution::sleep(std::chrono::seconds delay) {

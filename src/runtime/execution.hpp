@@ -54,7 +54,8 @@ class Execution final : private dw::detail::Steps {
 
   // Steps
   std::string_view activity_type(dw::detail::FunctionKey function) const override;
-  Payload activity(std::string_view type, const ActivityOptions& options, Payload arguments) override;
+  Payload activity(std::string_view type, const ActivityOptions& options,
+                   Payload arguments) override;
   void sleep(std::chrono::seconds delay) override;
   Payload side_effect(const std::function<Payload()>& produce) override;
   Timestamp now() const override { return now_; }
@@ -86,10 +87,10 @@ class Execution final : private dw::detail::Steps {
   std::string workflow_type_;
   Payload arguments_;
 
-  std::deque<Step> steps_;         // recorded, not yet taken by the code; the first is first_step_
+  std::deque<Step> steps_;  // recorded, not yet taken by the code; the first is first_step_
   std::int64_t first_step_ = 1;
   std::int64_t last_recorded_step_ = 0;
-  std::vector<OpenName> open_;     // activities and timers by id
+  std::vector<OpenName> open_;  // activities and timers by id
   std::vector<FailureId> handled_;
   std::int64_t next_step_ = 1;
   std::int64_t last_sequence_ = 0;

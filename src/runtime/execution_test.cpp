@@ -72,7 +72,9 @@ class Story {
   }
 
   void complete(const Value& result) { finish(*encode(result)); }
-  void fail(std::string message) { finish(Failure{"std::runtime_error", {}, std::move(message), false}); }
+  void fail(std::string message) {
+    finish(Failure{"std::runtime_error", {}, std::move(message), false});
+  }
 
   void fire_timer() {
     now_ = run_.state.timers.at(0).fire_at;
@@ -99,8 +101,8 @@ class Story {
     const auto activity = run_.state.activities.at(0).id;
     auto started = engine::decide_start_activity(run_, activity, "test", context());
     add(started.decision);
-    auto reply = engine::decide_finish_activity(run_, {activity, *started.attempt, std::move(outcome)},
-                                                context());
+    auto reply = engine::decide_finish_activity(
+        run_, {activity, *started.attempt, std::move(outcome)}, context());
     ASSERT_TRUE(reply.recorded);
     add(reply.decision);
   }
@@ -121,8 +123,12 @@ class Story {
   std::unique_ptr<Execution> execution_;
 };
 
-int add_one(int n) { return n + 1; }
-int twice(int n) { return n * 2; }
+int add_one(int n) {
+  return n + 1;
+}
+int twice(int n) {
+  return n * 2;
+}
 void refund(int) {}
 
 int add_then_double(int n) {
@@ -370,7 +376,9 @@ int sleeps_instead(int n) {
   sleep(1s);
   return n;
 }
-int ends_early(int n) { return n; }
+int ends_early(int n) {
+  return n;
+}
 
 TEST(Execution, ShapesMayNotBeSwappedOrDropped) {  // proves: E-46
   const auto recorded = arithmetic();
@@ -400,8 +408,12 @@ TEST(Execution, AnUnknownTypeBlocksInsteadOfFailing) {  // proves: E-130
   EXPECT_EQ(progress.blocked->reason, "workflow_definition_unavailable");
 }
 
-int forgot_to_register(int n) { return n; }
-int uses_unregistered(int n) { return activity(forgot_to_register, n); }
+int forgot_to_register(int n) {
+  return n;
+}
+int uses_unregistered(int n) {
+  return activity(forgot_to_register, n);
+}
 
 TEST(Execution, MisuseOfDwIsNeverRecordedAsTheWorkflowsFailure) {
   Registry registry;
@@ -438,9 +450,12 @@ TEST(Execution, OptionsPerCallOverrideTheRegistration) {  // proves: E-172, E-17
   EXPECT_EQ(open.queue, "slow");
 }
 
-int plain_call(int n) { return activity(add_one, n); }
+int plain_call(int n) {
+  return activity(add_one, n);
+}
 
-TEST(Execution, RegistrationDefaultsArePartOfTheRecordedPolicy) {  // proves: E-92, E-167, E-175, E-176
+TEST(Execution,
+     RegistrationDefaultsArePartOfTheRecordedPolicy) {  // proves: E-92, E-167, E-175, E-176
   Registry registry;
   registry.activity("add", add_one).tries(3).queue("fast");
   registry.workflow("plain", plain_call);

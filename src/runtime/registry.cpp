@@ -20,7 +20,9 @@ std::string demangle(const char* symbol) {
 
 namespace detail {
 
-std::string demangled(const std::type_info& type) { return demangle(type.name()); }
+std::string demangled(const std::type_info& type) {
+  return demangle(type.name());
+}
 
 }  // namespace detail
 
@@ -30,27 +32,29 @@ void Registry::claim(std::string_view kind, Names& names, std::string& type,
                      const std::string& declared, detail::FunctionKey function,
                      std::optional<std::type_index> implementation, bool taken) {
   if (frozen_) {
-    throw UsageError{fmt::format("{} '{}' is registered after the registry was frozen; register "
-                                 "everything before the engine starts",
-                                 kind, type)};
+    throw UsageError{
+        fmt::format("{} '{}' is registered after the registry was frozen; register "
+                    "everything before the engine starts",
+                    kind, type)};
   }
   if (type.empty()) {
     conflicts_.push_back(fmt::format("a {} has no type key; name one when registering it", kind));
     return;
   }
   if (!declared.empty() && declared != type) {
-    conflicts_.push_back(
-        fmt::format("{} '{}' is declared as '{}' in its class and registered as '{}'; use one key in "
-                    "both places",
-                    kind, declared, declared, type));
+    conflicts_.push_back(fmt::format(
+        "{} '{}' is declared as '{}' in its class and registered as '{}'; use one key in "
+        "both places",
+        kind, declared, declared, type));
   }
-  if (taken) conflicts_.push_back(fmt::format("two {0} implementations share the key '{1}'", kind, type));
+  if (taken)
+    conflicts_.push_back(fmt::format("two {0} implementations share the key '{1}'", kind, type));
 
   const auto check_twice = [&](const std::string& other) {
     if (other != type) {
       conflicts_.push_back(fmt::format(
-          "one {} implementation stands under two keys, '{}' and '{}'; keep one of them", kind, other,
-          type));
+          "one {} implementation stands under two keys, '{}' and '{}'; keep one of them", kind,
+          other, type));
     }
   };
   if (function) {
@@ -125,7 +129,8 @@ const detail::ActivityDefinition* Registry::find_activity(std::string_view type)
 std::string_view Registry::workflow_type(detail::FunctionKey function) const {
   const auto found = workflow_names_.by_function.find(function);
   if (found == workflow_names_.by_function.end()) {
-    throw UsageError{"this function is not registered as a workflow; call registry.workflow() with it"};
+    throw UsageError{
+        "this function is not registered as a workflow; call registry.workflow() with it"};
   }
   return found->second;
 }
@@ -133,9 +138,10 @@ std::string_view Registry::workflow_type(detail::FunctionKey function) const {
 std::string_view Registry::workflow_type(const std::type_info& type) const {
   const auto found = workflow_names_.by_class.find(std::type_index{type});
   if (found == workflow_names_.by_class.end()) {
-    throw UsageError{fmt::format("class {} is not registered as a workflow; call "
-                                 "registry.workflow<…>() with it",
-                                 detail::demangled(type))};
+    throw UsageError{
+        fmt::format("class {} is not registered as a workflow; call "
+                    "registry.workflow<…>() with it",
+                    detail::demangled(type))};
   }
   return found->second;
 }
@@ -143,7 +149,8 @@ std::string_view Registry::workflow_type(const std::type_info& type) const {
 std::string_view Registry::activity_type(detail::FunctionKey function) const {
   const auto found = activity_names_.by_function.find(function);
   if (found == activity_names_.by_function.end()) {
-    throw UsageError{"this function is not registered as an activity; call registry.activity() with it"};
+    throw UsageError{
+        "this function is not registered as an activity; call registry.activity() with it"};
   }
   return found->second;
 }

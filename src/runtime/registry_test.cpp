@@ -1,5 +1,5 @@
-#include <dw/registry.hpp>
 #include <gmock/gmock.h>
+#include <dw/registry.hpp>
 
 namespace dw {
 namespace {
@@ -8,8 +8,12 @@ using ::testing::HasSubstr;
 using ::testing::Property;
 using ::testing::Throws;
 
-int sync_invoice(int n) { return n; }
-int other_invoice(int n) { return n; }
+int sync_invoice(int n) {
+  return n;
+}
+int other_invoice(int n) {
+  return n;
+}
 
 struct InvoiceSync {
   static constexpr std::string_view type = "billing.invoice-sync";

@@ -17,7 +17,9 @@ ActivityPool::ActivityPool(const Registry& registry, int max_concurrent)
   watcher_ = std::thread{[this] { watch(); }};
 }
 
-ActivityPool::~ActivityPool() { stop(); }
+ActivityPool::~ActivityPool() {
+  stop();
+}
 
 bool ActivityPool::knows(std::string_view activity_type) const {
   return registry_.find_activity(activity_type) != nullptr;
@@ -29,7 +31,9 @@ bool ActivityPool::try_reserve() {
   return false;
 }
 
-void ActivityPool::release() { reserved_.fetch_sub(1, std::memory_order_relaxed); }
+void ActivityPool::release() {
+  reserved_.fetch_sub(1, std::memory_order_relaxed);
+}
 
 void ActivityPool::run(dispatch::ActivityWork work, Done done) {
   bool wake_worker = false;
@@ -84,7 +88,8 @@ void ActivityPool::loop() {
   }
 }
 
-// Adds a thread while the oldest waiter has waited too long: everybody else is blocked in user code.
+// Adds a thread while the oldest waiter has waited too long: everybody else is blocked in user
+// code.
 void ActivityPool::watch() {
   pthread_setname_np(pthread_self(), "dw-act-watch");
   std::unique_lock lock{mutex_};

@@ -1,7 +1,7 @@
 #include "worker/activity_pool.hpp"
 
-#include <dw/activity.hpp>
 #include <gmock/gmock.h>
+#include <dw/activity.hpp>
 
 #include <future>
 #include <latch>
@@ -27,7 +27,8 @@ dispatch::ActivityWork work(std::string type, Value argument) {
 engine::ActivityOutcome run(ActivityPool& pool, dispatch::ActivityWork what) {
   std::promise<engine::ActivityOutcome> done;
   EXPECT_TRUE(pool.try_reserve());
-  pool.run(std::move(what), [&](engine::ActivityOutcome outcome) { done.set_value(std::move(outcome)); });
+  pool.run(std::move(what),
+           [&](engine::ActivityOutcome outcome) { done.set_value(std::move(outcome)); });
   return done.get_future().get();
 }
 
@@ -62,7 +63,8 @@ TEST(ActivityPool, AnActivityKnowsItsIdempotencyKey) {  // proves: E-92
   registry.activity("who", who);
   registry.freeze();
   ActivityPool pool{registry, 4};
-  EXPECT_EQ(*decode(std::get<Payload>(run(pool, work("who", 0)).outcome)), Value{"01ACTIVITY order-1 2"});
+  EXPECT_EQ(*decode(std::get<Payload>(run(pool, work("who", 0)).outcome)),
+            Value{"01ACTIVITY order-1 2"});
   EXPECT_THROW(activity_info(), UsageError);
 }
 

@@ -2,8 +2,8 @@
 
 #include "runtime/execution.hpp"
 
-#include <dw/activity.hpp>
 #include <fmt/format.h>
+#include <dw/activity.hpp>
 
 namespace dw {
 namespace {
@@ -25,8 +25,11 @@ engine::ActivityOutcome run_activity(const Registry& registry, const dispatch::A
   engine::ActivityOutcome outcome{work.activity_id, work.attempt_id, Payload{}};
   const auto* definition = registry.find_activity(work.type);
   if (!definition) {
-    outcome.outcome = history::Failure{
-        "dw::UsageError", {}, fmt::format("activity '{}' is not registered here", work.type), false};
+    outcome.outcome =
+        history::Failure{"dw::UsageError",
+                         {},
+                         fmt::format("activity '{}' is not registered here", work.type),
+                         false};
     return outcome;
   }
   const ActivityInfo info{work.activity_id.str(),

@@ -13,9 +13,10 @@ runtime::StackPoolOptions stack_options(std::size_t stack_bytes) {
   runtime::StackPoolOptions options;
   options.stack_bytes = stack_bytes;
   options.on_leak = [](std::string_view label, runtime::LeakReason) {
-    spdlog::error("a dropped workflow would not unwind and its stack is lost: let dw's exceptions "
-                  "pass through catch (...) and keep steps out of destructors workflow={}",
-                  label);
+    spdlog::error(
+        "a dropped workflow would not unwind and its stack is lost: let dw's exceptions "
+        "pass through catch (...) and keep steps out of destructors workflow={}",
+        label);
   };
   return options;
 }
@@ -34,7 +35,8 @@ bool FiberHost::knows(std::string_view workflow_type) const {
 engine::Progress FiberHost::run(const RunId& run, std::span<const history::Event> events) {
   runtime::install_overflow_handler();
   auto& execution = executions_[run];
-  if (!execution) execution = std::make_unique<runtime::Execution>(registry_, stacks_, random_, run);
+  if (!execution)
+    execution = std::make_unique<runtime::Execution>(registry_, stacks_, random_, run);
   execution->feed(events);
   {
     const std::lock_guard lock{busy_mutex_};
@@ -58,8 +60,12 @@ std::optional<FiberHost::Stuck> FiberHost::stuck(std::chrono::milliseconds patie
   return Stuck{busy_with_->str(), so_far};
 }
 
-void FiberHost::forget(const RunId& run) { executions_.erase(run); }
+void FiberHost::forget(const RunId& run) {
+  executions_.erase(run);
+}
 
-std::size_t FiberHost::bytes_per_run() const { return resident_bytes; }
+std::size_t FiberHost::bytes_per_run() const {
+  return resident_bytes;
+}
 
 }  // namespace dw::worker

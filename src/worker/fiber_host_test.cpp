@@ -53,7 +53,8 @@ TEST(FiberHost, NamesCodeThatComputesWithoutAStepWhileItStillRuns) {
 
 TEST(FiberHost, ForgettingARunMakesItCold) {
   Registry registry;
-  registry.workflow("sleeps", +[] { sleep(1h); });
+  registry.workflow(
+      "sleeps", +[] { sleep(1h); });
   registry.freeze();
   SeededRandom random{1};
   FiberHost host{registry, random, 256 * 1024};

@@ -7,5 +7,5 @@ if(DW_BUILD_TESTS)
   target_link_libraries(dw_fault_vfs_test PRIVATE
     dw_fault_vfs SQLite::SQLite3 Threads::Threads GTest::gmock GTest::gtest_main)
   gtest_discover_tests(dw_fault_vfs_test TEST_PREFIX "fault_vfs." DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT 300)
+    PROPERTIES TIMEOUT 300 LABELS slow)
 endif()

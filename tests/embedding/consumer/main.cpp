@@ -3,9 +3,13 @@
 #include <iostream>
 #include <string>
 
-std::string greet(std::string name) { return "Hello, " + name + "!"; }
+std::string greet(std::string name) {
+  return "Hello, " + name + "!";
+}
 
-std::string hello(std::string name) { return dw::activity(greet, name); }
+std::string hello(std::string name) {
+  return dw::activity(greet, name);
+}
 
 int main() {
   dw::Registry registry;
