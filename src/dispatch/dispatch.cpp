@@ -38,6 +38,10 @@ void Dispatch::stop() {
   }
 }
 
+void Dispatch::abandon() {
+  for (auto& shard : shards_) shard->abandon();
+}
+
 std::size_t Dispatch::seat_of(const store::InstanceKey& instance) const {
   return shards_.size() == 1 ? 0 : std::hash<InstanceId>{}(instance.id) % shards_.size();
 }

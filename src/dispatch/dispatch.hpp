@@ -40,6 +40,8 @@ class Dispatch final : private ShardListener {
   void begin();
   // Decides nothing more; open replies get `shutting_down`.
   void stop();
+  // After every executor has stopped: whoever still waits for an answer learns that none will come.
+  void abandon();
 
   void start(engine::StartCommand command, Reply<StartReply> reply);
   void reserve(store::InstanceKey instance, std::string workflow_type, Reply<InstanceId> reply);

@@ -923,6 +923,10 @@ void Shard::stop() {
   }
 }
 
+void Shard::abandon() {
+  const auto unanswered = std::exchange(in_flight_, {});
+}
+
 // ---- the cache
 
 Shard::Cell& Shard::touch(Cell& cell) {

@@ -65,6 +65,8 @@ class Shard final : public CommitListener {
   void check_leases();
   // Nothing more is decided; open replies get `shutting_down`.
   void stop();
+  // Once the executor has stopped as well: lets go of replies that will never be given.
+  void abandon();
 
   Executor& executor() override { return parts_.executor; }
   void committed(std::vector<Answer> answers) override;

@@ -45,6 +45,12 @@ void ThreadExecutor::stop() {
   }
   wake_.notify_one();
   if (thread_.joinable()) thread_.join();
+  // What was never run may hold on to whoever owns us; let go of it while that one still lives.
+  std::vector<Work> dropped;
+  std::priority_queue<Timed> forgotten;
+  const std::lock_guard lock{mutex_};
+  dropped.swap(queue_);
+  forgotten.swap(timed_);
 }
 
 void ThreadExecutor::loop() {

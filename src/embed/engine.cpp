@@ -126,6 +126,7 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
     drain(writer_);
     for (auto& room : shards_) room->executor.stop();
     writer_.stop();
+    dispatch_->abandon();
     // Handles may live on, and must not keep the store from whoever opens it next.
     const std::unique_lock lock{store_gate_};
     store_.reset();
