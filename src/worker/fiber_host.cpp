@@ -6,7 +6,7 @@ namespace dw::worker {
 namespace {
 
 // What a suspended workflow keeps resident: a touched piece of its stack, its state and its place
-// in the maps. Measured with dw-bench parked.
+// in the maps. An allowance, not a measurement: it only has to err on the large side.
 constexpr std::size_t resident_bytes = 24 * 1024;
 
 runtime::StackPoolOptions stack_options(std::size_t stack_bytes) {
