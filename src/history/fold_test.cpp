@@ -1,9 +1,7 @@
 #include "history/fold.hpp"
 
-#include "history/event_builders.hpp"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "history/fold_story.hpp"
+#include "history/one_of_each.hpp"
 
 namespace dw::story {
 namespace {
@@ -13,19 +11,6 @@ using history::fold;
 using history::RunState;
 using history::RunStatus;
 using ::testing::HasSubstr;
-
-RunState state_after(std::vector<Told> list) {
-  auto state = fold(told(std::move(list)));
-  EXPECT_TRUE(state) << state.error().message;
-  return state ? *std::move(state) : RunState{};
-}
-
-void expect_corrupt(std::vector<Told> list, std::string_view why) {
-  const auto state = fold(told(std::move(list)));
-  ASSERT_FALSE(state) << "expected: " << why;
-  EXPECT_EQ(state.error().code, ErrorCode::corrupt_history);
-  EXPECT_THAT(state.error().message, HasSubstr(std::string{why}));
-}
 
 // ---- what events add up to
 
@@ -118,6 +103,68 @@ TEST(Fold, AnActivityGoesThroughItsAttempts) {
   EXPECT_TRUE(state_after(list).activities.empty());
 }
 
+TEST(Fold, AHeartbeatExtendsTheLeaseAndKeepsItsProgress) {
+  std::vector<Told> list{workflow_started("invoice"), activity_scheduled("a1"),
+                         activity_started("a1", "try1"),
+                         on("09:04", activity_heartbeat_recorded("a1", "try1", at("09:09"), 50))};
+  auto open = state_after(list).activities.at(0);
+  EXPECT_EQ(open.lease_expires_at, at("09:09"));
+  EXPECT_EQ(open.last_heartbeat_at, at("09:04"));
+  EXPECT_EQ(open.started_at, at("09:00"));
+  EXPECT_EQ(open.progress, Value{50});
+
+  list.push_back(on("09:05", activity_heartbeat_recorded("a1", "try1", at("09:10"))));
+  open = state_after(list).activities.at(0);
+  EXPECT_EQ(open.last_heartbeat_at, at("09:05"));
+  EXPECT_EQ(open.progress, Value{50}) << "no word about progress changes none";
+}
+
+TEST(Fold, AnActivityKnowsTheNextOfItsDeadlines) {
+  history::RetryPolicy policy = tries(3);
+  policy.schedule_to_start_timeout = 20;
+  policy.start_to_close_timeout = 60;
+  policy.heartbeat_timeout = 30;
+  policy.schedule_to_close_timeout = 600;
+  std::vector<Told> list{workflow_started("invoice"), activity_scheduled("a1", "charge", policy)};
+  const auto next = [&] { return state_after(list).activities.at(0).next_deadline(); };
+  EXPECT_EQ(next(), at("09:00:20")) << "to start";
+  list.push_back(on("09:01", activity_started("a1", "try1")));
+  EXPECT_EQ(next(), at("09:01:30")) << "a sign of life";
+  list.push_back(on("09:01:25", activity_heartbeat_recorded("a1", "try1")));
+  EXPECT_EQ(next(), at("09:01:55"));
+  list.push_back(on("09:01:50", activity_heartbeat_recorded("a1", "try1")));
+  EXPECT_EQ(next(), at("09:02")) << "the attempt";
+  list.push_back(
+      on("09:09:58", activity_retry_scheduled("a1", "try1", 1, failure("broke"), "next")));
+  EXPECT_EQ(next(), at("09:10")) << "all attempts together";
+  EXPECT_EQ(history::OpenActivity{}.next_deadline(), std::nullopt);
+}
+
+TEST(Fold, ADeliveryThatNobodyTookIsTriedAgain) {
+  std::vector<Told> list{
+      workflow_started("invoice"), activity_scheduled("a1", "charge", tries(3)),
+      on("09:01", retry_after_timeout("a1", "", 5, "schedule_to_start", "next"))};
+  const auto open = state_after(list).activities.at(0);
+  EXPECT_EQ(open.attempts, 0);
+  EXPECT_EQ(open.failed_attempts, 1);
+  EXPECT_EQ(open.task, "next");
+  EXPECT_EQ(open.available_at, at("09:01:05"));
+
+  list.push_back(activity_started("a1", "try1"));
+  list.push_back(retry_after_timeout("a1", "", 5, "schedule_to_start", "later"));
+  expect_corrupt(list, "another attempt holds");
+}
+
+// proves: E-200
+TEST(Fold, ABarrierIsKnownByThePathOfItsLeaves) {
+  const auto state =
+      state_after({workflow_started("invoice"), in_barrier(full_path(), activity_scheduled("a1")),
+                   in_barrier({full_path().back()}, child_scheduled("k1"))});
+  EXPECT_EQ(state.activities.at(0).group, full_path());
+  EXPECT_EQ(state.children.at(0).group, history::GroupPath{full_path().back()});
+  EXPECT_EQ(state.fan_out, 4);
+}
+
 TEST(Fold, ATimerIsDueItsDelayAfterItWasRecorded) {
   const auto state =
       state_after({workflow_started("invoice"), on("09:10", timer_scheduled("t1", 90s))});
@@ -174,12 +221,15 @@ TEST(Fold, RefusesASecondStart) {
   expect_corrupt({workflow_started("invoice"), workflow_started("invoice")}, "already started");
 }
 
-// proves: E-54
 TEST(Fold, RefusesEventsAfterTheEnd) {
   for (const history::EventBody& late : std::vector<history::EventBody>{
            side_effect_recorded("1"), timer_scheduled("t1", 60s), activity_scheduled("a1"),
            workflow_completed(), workflow_cancelled("f1"), cancel_requested(command("c1", 1)),
-           start_accepted(command("c1", 1)), repair_requested(command("c1", 1), "x")}) {
+           start_accepted(command("c1", 1)), repair_requested(command("c1", 1), "x"),
+           signal_received("s1", "approve", command("c1", 1)), signal_wait_opened("w1", "approve"),
+           update_accepted("u1", "raise", command("c1", 1)), condition_wait_opened("w1"),
+           version_marker_recorded("x"), memo_upserted(Value::Map{}), child_scheduled("k1"),
+           activity_completed("a1", "try1"), workflow_continued_as_new("run2")}) {
     expect_corrupt({workflow_started("invoice"), workflow_completed(), late}, "the run is closed");
   }
 }
@@ -205,6 +255,7 @@ TEST(Fold, RefusesOutcomesOfWorkThatIsNotOpen) {
            activity_started("a2", "try1"), activity_completed("a2", "try1"),
            activity_failed("a2", "try1", "f1"), activity_cancelled("a2"),
            activity_timed_out("a2", "f1", "lost_lease", ""),
+           activity_heartbeat_recorded("a2", "try1"),
            activity_retry_scheduled("a2", "try1", 1, failure("x"), "t")}) {
     expect_corrupt({workflow_started("invoice"), activity_scheduled("a1"),
                     activity_started("a1", "try1"), outcome},
@@ -224,10 +275,25 @@ TEST(Fold, RefusesASecondOutcome) {
                  "the timer is not open");
 }
 
+// proves: E-54
+TEST(Fold, ACancelledActivityIsOverThoughAnAttemptStillRuns) {
+  std::vector<Told> list{workflow_started("invoice"), activity_scheduled("a1"),
+                         activity_started("a1", "try1"), activity_cancelled("a1")};
+  EXPECT_TRUE(state_after(list).activities.empty());
+  for (const history::EventBody& late : std::vector<history::EventBody>{
+           activity_completed("a1", "try1"), activity_failed("a1", "try1", "f1"),
+           activity_heartbeat_recorded("a1", "try1"), activity_started("a1", "try2", 2)}) {
+    auto told_late = list;
+    told_late.push_back(late);
+    expect_corrupt(told_late, "the activity is not open");
+  }
+}
+
 // proves: E-85
 TEST(Fold, RefusesTheWordOfAnotherAttempt) {
   for (const history::EventBody& outcome : std::vector<history::EventBody>{
            activity_completed("a1", "try1"), activity_failed("a1", "try1", "f1"),
+           activity_heartbeat_recorded("a1", "try1"),
            activity_retry_scheduled("a1", "try1", 1, failure("x"), "t")}) {
     expect_corrupt({workflow_started("invoice"), activity_scheduled("a1"),
                     activity_started("a1", "try1"), activity_started("a1", "try2", 2), outcome},
@@ -275,7 +341,9 @@ TEST(Fold, ARefusedEventLeavesTheStateAsItWas) {
   RunState state = *fold(events);
   for (const history::EventBody& wrong : std::vector<history::EventBody>{
            activity_failed("a1", "try0", "f1"), activity_timed_out("a2", "f1", "x", ""),
-           workflow_completed("1"), workflow_failed("f1", failure("x"))}) {
+           workflow_completed("1"), workflow_failed("f1", failure("x")),
+           of_step(2, workflow_continued_as_new("run2")), of_step(3, child_scheduled("k1")),
+           signal_applied("s1", "w1"), of_step(1, condition_timeout("t1", "w1", 60s))}) {
     const RunState before = state;
     EXPECT_FALSE(apply(state, {4, at("09:00"), wrong}));
     EXPECT_EQ(state, before);

@@ -1,5 +1,6 @@
 // A durable format that its document does not describe is a bug in one of the two.
 #include "history/codec.hpp"
+#include "history/event_fields.hpp"
 #include "history/one_of_each.hpp"
 
 #include <gmock/gmock.h>
@@ -44,18 +45,56 @@ TEST(FormatDocument, DescribesEveryKeyOfEveryEvent) {
   }
 }
 
+// The keys of a part, and whether one may be missing.
+struct PartKeys {
+  std::string part;
+  std::vector<history::ContractKey> keys;
+
+  template <typename T>
+  void operator()(std::string_view name, T& value) {
+    constexpr bool optional = requires {
+      value.has_value();
+    };
+    keys.push_back({std::string{name}, !optional});
+  }
+  template <typename T, typename... Fallbacks>
+  void operator()(std::string_view name, T&, const Fallbacks&...) {
+    keys.push_back({std::string{name}, false});
+  }
+};
+template <history::Part Part>
+PartKeys keys_of(std::string name) {
+  PartKeys keys{std::move(name), {}};
+  Part part;
+  history::visit_fields(keys, part);
+  return keys;
+}
+
 TEST(FormatDocument, DescribesTheParts) {
   const auto text = document("history.md");
-  for (const auto& [part, keys] : std::vector<std::pair<std::string, std::vector<std::string>>>{
-           {"command", {"id", "sequence", "source"}},
-           {"exception", {"class", "type", "message", "non_retryable"}},
-           {"retry_policy",
-            {"max_attempts", "backoff_seconds", "start_to_close_timeout",
-             "schedule_to_start_timeout", "schedule_to_close_timeout", "heartbeat_timeout",
-             "non_retryable_error_types"}}}) {
+  for (const auto& [part, keys] : std::vector<PartKeys>{
+           keys_of<history::Command>("command"), keys_of<history::CommandContext>("context"),
+           keys_of<history::Failure>("exception"), keys_of<history::RetryPolicy>("retry_policy"),
+           keys_of<history::Lineage>("lineage"),
+           keys_of<history::InheritedChild>("inherited_children"),
+           keys_of<history::Group>("parallel_group_path"),
+           PartKeys{"declared",
+                    {{"queries", false},
+                     {"signals", false},
+                     {"updates", false},
+                     {"name", true},
+                     {"type", false},
+                     {"default", false},
+                     {"variadic", false},
+                     {"allows_null", false}}}}) {
     const auto description = section(text, part);
     ASSERT_FALSE(description.empty()) << part;
-    for (const auto& key : keys) EXPECT_THAT(description, HasSubstr("| `" + key + "` |")) << part;
+    for (const auto& key : keys) {
+      EXPECT_THAT(description, HasSubstr("| `" + key.name + "` | ")) << part;
+      const bool required =
+          description.find("| `" + key.name + "` | required") != std::string::npos;
+      EXPECT_EQ(required, key.required) << part << " " << key.name;
+    }
   }
 }
 

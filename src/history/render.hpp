@@ -39,24 +39,46 @@ class Renderer {
     std::string lease_owner;
     Timestamp attempt_started_at;
     Timestamp lease_expires_at;
+    std::optional<Timestamp> attempt_heartbeat_at;
+    std::optional<Timestamp> last_heartbeat_at;  // of any attempt, like the progress
+    std::optional<Value> progress;
   };
   struct Timer {
     TimerScheduled scheduled;
     Timestamp fire_at;
   };
+  struct Condition {
+    ConditionWaitOpened opened;
+    TimerId timer;  // that bounds it, or did
+  };
+  struct Update {
+    UpdateAccepted accepted;
+    std::optional<std::int64_t> step;  // once applied
+  };
+  struct Child {
+    ChildWorkflowScheduled scheduled;  // of an inherited one: no step, no type
+    RunId run_id;
+    std::int64_t run_number = 0;  // 0: not known
+  };
   // A failure thrown into the workflow, until it is handled.
   struct Raised {
-    ActivityId activity_id;
-    std::string category;
-    std::string propagation_kind;
+    std::string_view source_kind;
+    std::string source_id;
+    std::string_view category;
+    std::string_view propagation_kind;
     Failure failure;
   };
 
   RunId run_id_;
-  WorkflowStarted start_;  // without its arguments
+  WorkflowStarted start_;  // without its arguments, with memo and search attributes as they are now
   Timestamp started_at_;
   std::map<ActivityId, Activity> activities_;
   std::map<TimerId, Timer> timers_;
+  std::map<WaitId, Condition> conditions_;
+  std::map<WaitId, SignalWaitOpened> signal_waits_;
+  std::map<SignalId, SignalReceived> signals_;
+  std::map<UpdateId, Update> updates_;
+  std::map<ChildCallId, Child> children_;
   std::map<FailureId, Raised> raised_;
   CommandId start_command_;
   CommandId closing_command_;

@@ -1,12 +1,8 @@
 #include "history/render.hpp"
 
-#include "history/fold.hpp"
-#include "history/one_of_each.hpp"
+#include "history/render_story_test.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <boost/json.hpp>
 
 #include <algorithm>
 #include <set>
@@ -17,28 +13,6 @@ namespace {
 namespace bj = boost::json;
 using history::Renderer;
 using ::testing::HasSubstr;
-
-const CommitId commit{"01ARYZ6S41TSV4RRFFQ69G5FAV"};
-
-std::vector<bj::object> shown(std::vector<Told> list) {
-  const auto events = told(std::move(list));
-  EXPECT_TRUE(history::fold(events)) << history::fold(events).error().message;
-  Renderer renderer{RunId{"run1"}};
-  const auto texts = renderer.render(commit, events);
-  EXPECT_TRUE(texts) << texts.error().message;
-  std::vector<bj::object> objects;
-  if (texts) {
-    for (const auto& text : *texts) objects.push_back(bj::parse(text).as_object());
-  }
-  return objects;
-}
-bj::object last_payload(std::vector<Told> list) {
-  return shown(std::move(list)).back().at("payload").as_object();
-}
-std::string text_at(const bj::object& object, std::string_view key) {
-  const auto* found = object.if_contains(key);
-  return found && found->is_string() ? std::string{found->get_string()} : "(absent)";
-}
 
 history::WorkflowStarted rich_start() {
   auto start = full_start();
@@ -58,6 +32,13 @@ std::vector<std::vector<Told>> stories() {
   busy.connection = "fast";
   busy.queue = "bulk";
   busy.arguments = binary();
+  const auto grouped = in_barrier(full_path(), busy);
+  auto full_wait = full_condition();
+  full_wait.wait_id = WaitId{"w3"};
+  full_wait.step = 0;
+  auto refusal = full_refusal();
+  refusal.command = command("c10", 10);
+  constexpr auto terminate = history::ParentClosePolicy::terminate;
   return {
       open(workflow_started("invoice"),
            {busy, activity_started("a1", "try1"),
@@ -83,6 +64,57 @@ std::vector<std::vector<Told>> stories() {
                           workflow_timed_out("f2", "run_timeout")}),
       open(workflow_started("invoice"), {activity_scheduled("a1"), activity_cancelled("a1"),
                                          workflow_failed("f1", failure("broke"))}),
+      open(workflow_started("invoice"),
+           {signal_wait_opened("w1", "approve", 60), signal_timeout("t1", "w1", 60s),
+            signal_received("s1", "approve", full_command(), "[1]", "w1"), timer_cancelled("t1"),
+            signal_applied("s1", "w1"), signal_wait_opened("w2", "approve"),
+            signal_received("s2", "approve", command("c8", 8), "[]", "w2"),
+            signal_applied("s2", "w2"), full_wait, condition_timeout("t2", "w3", 60s),
+            timer_fired("t2"), condition_wait_timed_out("w3"), condition_wait_opened("w4"),
+            condition_wait_satisfied("w4"), workflow_completed()}),
+      open(workflow_started("invoice"),
+           {version_marker_recorded("new-tax"),
+            search_attributes_upserted(Value::Map{{"paid", true}}),
+            memo_upserted(Value::Map{{"a", 1}}), update_accepted("u1", "raise", full_command()),
+            update_applied("u1", 4), update_completed("u1", "7"),
+            update_accepted("u2", "raise", command("c8", 8)),
+            update_failed("u2", "f1", full_failure()),
+            update_rejected("u3", "lower", command("c9", 9)), refusal,
+            update_accepted("u4", "raise", command("c11", 11)), workflow_completed(),
+            update_closed("u4", "f2", "completed"),
+            archive_requested(command("c12", 12), "archived", "old"),
+            workflow_archived("c12", "old"),
+            archive_requested(command("c13", 13), "archive_not_needed")}),
+      open(rich_start(),
+           {grouped,
+            activity_started("a1", "try1"),
+            activity_heartbeat_recorded("a1", "try1", at("09:07"), Value::Map{{"current", 3}}),
+            activity_heartbeat_recorded("a1", "try1"),
+            activity_completed("a1", "try1"),
+            activity_scheduled("a2", "charge", tries(2)),
+            retry_after_timeout("a2", "", 5, "schedule_to_start", "task2"),
+            activity_cancelled("a2"),
+            in_barrier(full_path(), child_scheduled("k1", "payment", terminate)),
+            child_run_started("k1", "run2"),
+            child_run_started("k1", "run3", 2),
+            child_run_completed("k1", "run3", "5"),
+            child_scheduled("k2"),
+            child_run_started("k2", "run4"),
+            child_run_failed("k2", "run4", "f1", full_failure()),
+            failure_handled("f1", 4),
+            child_scheduled("k3"),
+            child_run_started("k3", "run5"),
+            child_run_cancelled("k3", "run5", "f2"),
+            child_scheduled("k4"),
+            child_run_started("k4", "run6"),
+            child_run_terminated("k4", "run6", "f3"),
+            child_run_completed("k7", "run7"),
+            child_scheduled("k5", "payment", terminate),
+            child_run_started("k5", "run10"),
+            workflow_failed("f4", failure("broke")),
+            parent_close_policy_applied("k5", "run10", terminate),
+            parent_close_policy_failed("k8", "run9", "gone")}),
+      open(workflow_started("invoice"), {workflow_continued_as_new("run2")}),
   };
 }
 
@@ -143,26 +175,28 @@ TEST(Rendered, TheEnvelopeIsTheSameForAll) {
 TEST(Rendered, AnEventIsNamedByItsPlaceInItsCommit) {
   const auto events = told({workflow_started("invoice"), side_effect_recorded("1")});
   Renderer renderer{RunId{"run1"}};
-  const auto texts = renderer.render(commit, events);
+  const auto texts = renderer.render(story_commit, events);
   EXPECT_THAT(texts->at(0), HasSubstr(R"({"id":"01ARYZ6S41TSV4RRFFQ69G5FAV","run_id":"run1",)"
                                       R"("sequence":1,"type":"WorkflowStarted","payload":{)"));
   EXPECT_THAT(texts->at(1), HasSubstr(R"({"id":"01ARYZ6S41TSV4RRFFQ69G5FAW")"));
 }
 
 TEST(Rendered, AnEventIsTheSameHoweverManyCommitsCameBefore) {
-  const auto events = told(stories().front());
-  Renderer at_once{RunId{"run1"}};
-  const auto all = at_once.render(commit, events);
-  Renderer one_by_one{RunId{"run1"}};
-  // The start shares a commit; the rest comes as it happened.
-  auto parts = *one_by_one.render(commit, std::span{events}.first(2));
-  for (const auto& event : std::span{events}.subspan(2)) {
-    parts.push_back(one_by_one.render(commit, std::span{&event, 1})->front());
-  }
-  ASSERT_EQ(parts.size(), all->size());
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto id_length = std::string_view{R"({"id":"01ARYZ6S41TSV4RRFFQ69G5FAV")"}.size();
-    EXPECT_EQ(parts[i].substr(id_length), all->at(i).substr(id_length));
+  for (const auto& story : stories()) {
+    const auto events = told(story);
+    Renderer at_once{RunId{"run1"}};
+    const auto all = at_once.render(story_commit, events);
+    Renderer one_by_one{RunId{"run1"}};
+    // The start shares a commit; the rest comes as it happened.
+    auto parts = *one_by_one.render(story_commit, std::span{events}.first(2));
+    for (const auto& event : std::span{events}.subspan(2)) {
+      parts.push_back(one_by_one.render(story_commit, std::span{&event, 1})->front());
+    }
+    ASSERT_EQ(parts.size(), all->size());
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto id_length = std::string_view{R"({"id":"01ARYZ6S41TSV4RRFFQ69G5FAV")"}.size();
+      EXPECT_EQ(parts[i].substr(id_length), all->at(i).substr(id_length));
+    }
   }
 }
 
@@ -198,10 +232,23 @@ TEST(Rendered, ACommandIsShownWhole) {
   const auto payload = last_payload(
       {workflow_started("invoice"), workflow_completed(), start_rejected(command("c2", 4, "cli"))});
   EXPECT_EQ(bj::serialize(payload.at("command")),
-            R"({"id":"c2","sequence":4,"type":"start","resolved_run_id":"run1","source":"cli",)"
+            R"({"id":"c2","sequence":4,"type":"start","target_scope":"instance",)"
+            R"("resolved_run_id":"run1","source":"cli",)"
             R"("status":"rejected","outcome":"rejected_duplicate",)"
             R"("rejection_reason":"instance_already_started",)"
             R"("rejected_at":"2026-04-10T09:00:00.000000Z"})");
+}
+
+TEST(Rendered, ACommandSaysWhatItWasPartOf) {
+  const auto payload = last_payload(
+      {workflow_started("invoice"), signal_received("s1", "approve", full_command(), "[1]")});
+  EXPECT_EQ(json_at(payload, "command"),
+            R"({"id":"c1","sequence":7,"type":"signal","target_scope":"run",)"
+            R"("requested_run_id":"run1","resolved_run_id":"run1","target_name":"approve",)"
+            R"("source":"cli","context":{"workflow":{"parent_instance_id":"order-1",)"
+            R"("parent_run_id":"run0","sequence":3,"child_call_id":"k1"},)"
+            R"("intake":{"mode":"signal_with_start","group_id":"g1"}},"status":"accepted",)"
+            R"("outcome":"signal_received","accepted_at":"2026-04-10T09:00:00.000000Z"})");
 }
 
 // proves: E-92
@@ -232,6 +279,68 @@ TEST(Rendered, AnActivityIsShownWithEachOfItsEvents) {
             R"("closed_at":"2026-04-10T09:02:00.000000Z"})");
 }
 
+TEST(Rendered, AHeartbeatIsShownInWhatFollows) {
+  const auto payload =
+      last_payload({workflow_started("invoice"), activity_scheduled("a1", "charge", full_policy()),
+                    activity_started("a1", "try1"),
+                    on("09:03", activity_heartbeat_recorded("a1", "try1", at("09:08"),
+                                                            Value::Map{{"current", 3}}))});
+  EXPECT_EQ(text_at(payload, "heartbeat_at"), "2026-04-10T09:03:00.000000Z");
+  EXPECT_EQ(text_at(payload, "lease_expires_at"), "2026-04-10T09:08:00.000000Z");
+  EXPECT_EQ(json_at(payload, "progress"), R"({"current":3})");
+  const auto& attempt = payload.at("activity_attempt").as_object();
+  EXPECT_EQ(text_at(attempt, "last_heartbeat_at"), "2026-04-10T09:03:00.000000Z");
+  EXPECT_EQ(text_at(attempt, "lease_expires_at"), "2026-04-10T09:08:00.000000Z");
+
+  // The next attempt has sent none; what the activity had reached is still known.
+  const auto next =
+      last_payload({workflow_started("invoice"), activity_scheduled("a1", "charge", full_policy()),
+                    activity_started("a1", "try1"),
+                    on("09:03", activity_heartbeat_recorded("a1", "try1", at("09:08"),
+                                                            Value::Map{{"current", 3}})),
+                    on("09:08", activity_started("a1", "try2", 2))});
+  EXPECT_FALSE(next.at("activity_attempt").as_object().contains("last_heartbeat_at"));
+  EXPECT_EQ(json_at(next.at("activity").as_object(), "last_heartbeat_progress"),
+            R"({"current":3})");
+}
+
+TEST(Rendered, AHeartbeatMovesItsDeadline) {
+  const auto payload = last_payload(
+      {workflow_started("invoice"), activity_scheduled("a1", "charge", full_policy()),
+       activity_started("a1", "try1"), on("09:03", activity_heartbeat_recorded("a1", "try1")),
+       on("09:04", activity_timed_out("a1", "f1", "heartbeat", "silent"))});
+  EXPECT_EQ(text_at(payload, "heartbeat_deadline_at"), "2026-04-10T09:03:40.000000Z");
+}
+
+// proves: E-200
+TEST(Rendered, EveryEventOfALeafShowsItsBarriers) {
+  const auto leaf = in_barrier(full_path(), activity_scheduled("a1", "charge", tries(2)));
+  for (auto& payload :
+       payloads({workflow_started("invoice"), leaf, activity_started("a1", "try1"),
+                 activity_heartbeat_recorded("a1", "try1"),
+                 activity_retry_scheduled("a1", "try1", 1, failure("x"), "task2"),
+                 activity_started("a1", "try2", 2), activity_completed("a1", "try2"),
+                 in_barrier(full_path(), child_scheduled("k1")), child_run_started("k1", "run2"),
+                 child_run_failed("k1", "run2", "f1"),
+                 in_barrier(full_path(), activity_scheduled("a2")), activity_cancelled("a2")})) {
+    if (payload.contains("workflow_type")) continue;  // the start
+    EXPECT_EQ(text_at(payload, "parallel_group_id"), "parallel-activities:4:2");
+    EXPECT_EQ(text_at(payload, "parallel_group_kind"), "activity");
+    EXPECT_EQ(json_at(payload, "parallel_group_base_sequence"), "4");
+    EXPECT_EQ(json_at(payload, "parallel_group_size"), "2");
+    EXPECT_EQ(json_at(payload, "parallel_group_index"), "0");
+    EXPECT_EQ(json_at(payload, "parallel_group_path"),
+              R"([{"parallel_group_id":"parallel-calls:3:4","parallel_group_kind":"mixed",)"
+              R"("parallel_group_base_sequence":3,"parallel_group_size":4,)"
+              R"("parallel_group_index":1},{"parallel_group_id":"parallel-activities:4:2",)"
+              R"("parallel_group_kind":"activity","parallel_group_base_sequence":4,)"
+              R"("parallel_group_size":2,"parallel_group_index":0}])");
+    if (const auto* activity = payload.if_contains("activity")) {
+      EXPECT_TRUE(activity->as_object().contains("parallel_group_path"));
+    }
+  }
+}
+
 // proves: E-87
 TEST(Rendered, ARetrySaysWhenAndAfterWhat) {
   const auto payload = last_payload(
@@ -248,6 +357,16 @@ TEST(Rendered, ARetrySaysWhenAndAfterWhat) {
   EXPECT_EQ(text_at(payload.at("activity").as_object(), "status"), "pending");
 }
 
+TEST(Rendered, ARetryWithoutAnAttemptNamesNone) {
+  const auto payload =
+      last_payload({workflow_started("invoice"), activity_scheduled("a1", "charge", tries(3)),
+                    on("09:02", retry_after_timeout("a1", "", 5, "schedule_to_start", "task2"))});
+  EXPECT_EQ(text_at(payload, "timeout_kind"), "schedule_to_start");
+  EXPECT_EQ(json_at(payload, "retry_after_attempt"), "0");
+  EXPECT_FALSE(payload.contains("activity_attempt_id"));
+  EXPECT_FALSE(payload.contains("retry_after_attempt_id"));
+}
+
 // proves: E-174
 TEST(Rendered, ATimeoutSaysWhichDeadlinesThereWere) {
   auto policy = full_policy();  // 10 to close, 20 to start, 30 in all, 40 between heartbeats
@@ -260,6 +379,23 @@ TEST(Rendered, ATimeoutSaysWhichDeadlinesThereWere) {
   EXPECT_EQ(text_at(payload, "schedule_to_close_deadline_at"), "2026-04-10T09:00:30.000000Z");
   EXPECT_EQ(text_at(payload, "heartbeat_deadline_at"), "2026-04-10T09:01:40.000000Z");
   EXPECT_EQ(text_at(payload, "failure_category"), "timeout");
+}
+
+TEST(Rendered, AnExceptionShowsWhatItCarried) {
+  const auto exception_of = [](std::optional<Payload> properties) {
+    auto why = failure("declined", "app::Declined", "app.declined");
+    why.properties = std::move(properties);
+    return json_at(last_payload({workflow_started("invoice"), workflow_failed("f1", why)}),
+                   "exception");
+  };
+  EXPECT_EQ(exception_of(std::nullopt),
+            R"({"class":"app::Declined","type":"app.declined","message":"declined","code":0})");
+  EXPECT_EQ(exception_of(json(R"({"card":4})")),
+            R"({"class":"app::Declined","type":"app.declined","message":"declined","code":0,)"
+            R"("properties":[{"declaring_class":"app::Declined","name":"card","value":4}]})");
+  EXPECT_EQ(exception_of(json("7")),
+            R"({"class":"app::Declined","type":"app.declined","message":"declined","code":0,)"
+            R"("properties":{"codec":"json","blob":"7"}})");
 }
 
 TEST(Rendered, AHandledFailureShowsWhatItWas) {
@@ -295,6 +431,15 @@ TEST(Rendered, AClosedRunSaysWhoClosedItAndWhy) {
             R"("message":"the workflow was cancelled: enough","reason":"enough"})");
 }
 
+TEST(Rendered, OnlyAnAttemptThatRanTimesOut) {
+  const auto payload =
+      last_payload({workflow_started("invoice"), activity_scheduled("a1", "charge", tries(2)),
+                    activity_started("a1", "try1"),
+                    activity_retry_scheduled("a1", "try1", 1, failure("x"), "task2"),
+                    activity_timed_out("a1", "f1", "schedule_to_close", "too late")});
+  EXPECT_FALSE(payload.contains("activity_attempt"));
+}
+
 TEST(Rendered, OnlyAnAttemptThatRanIsCancelled) {
   const auto payload = last_payload(
       {workflow_started("invoice"), activity_scheduled("a1", "charge", tries(2)),
@@ -310,11 +455,29 @@ TEST(Rendered, ASideEffectNamesItsOwnCodec) {
 }
 
 TEST(Rendered, RefusesWhatIsNotOpen) {
-  for (const history::EventBody& body : std::vector<history::EventBody>{
-           activity_completed("a1", "try1"), activity_started("a1", "try1"),
-           activity_cancelled("a1"), timer_fired("t1"), failure_handled("f1", 1)}) {
+  for (const history::EventBody& body :
+       std::vector<history::EventBody>{activity_completed("a1", "try1"),
+                                       activity_started("a1", "try1"),
+                                       activity_cancelled("a1"),
+                                       timer_fired("t1"),
+                                       failure_handled("f1", 1),
+                                       activity_heartbeat_recorded("a1", "try1"),
+                                       condition_timeout("t1", "w1", 60s),
+                                       signal_timeout("t1", "w1", 60s),
+                                       signal_applied("s1", "w1"),
+                                       update_applied("u1", 1),
+                                       update_completed("u1"),
+                                       condition_wait_satisfied("w1"),
+                                       condition_wait_timed_out("w1"),
+                                       child_run_started("k1", "run2"),
+                                       child_run_completed("k1", "run2"),
+                                       child_run_failed("k1", "run2", "f1"),
+                                       child_run_cancelled("k1", "run2", "f1"),
+                                       child_run_terminated("k1", "run2", "f1"),
+                                       parent_close_policy_applied("k1", "run2"),
+                                       parent_close_policy_failed("k1", "run2", "gone")}) {
     Renderer renderer{RunId{"run1"}};
-    const auto texts = renderer.render(commit, told({workflow_started("invoice"), body}));
+    const auto texts = renderer.render(story_commit, told({workflow_started("invoice"), body}));
     ASSERT_FALSE(texts);
     EXPECT_EQ(texts.error().code, ErrorCode::corrupt_history);
   }

@@ -1,0 +1,202 @@
+#include "history/event_renderer.hpp"
+#include "history/run_state.hpp"
+
+#include <algorithm>
+
+namespace dw::history {
+namespace {
+
+constexpr std::string_view condition_timeout = "condition_timeout";
+constexpr std::string_view signal_timeout = "signal_timeout";
+
+// What workflow code gets for a signal: nothing sent is true, one argument is itself, more are a
+// list. Absent when nobody here can read the arguments.
+std::optional<Value> signal_value(const Payload& arguments) {
+  auto decoded = decode(arguments);
+  if (!decoded) return std::nullopt;
+  const auto* list = decoded->if_array();
+  if (!list) return *std::move(decoded);
+  if (list->empty()) return Value{true};
+  return list->size() == 1 ? list->front() : *std::move(decoded);
+}
+
+}  // namespace
+
+// ---- timers
+
+Result<void> EventRenderer::operator()(const TimerScheduled& e) {
+  Timer timer{e, later(event_.recorded_at, e.delay_seconds)};
+  if (e.kind == condition_timeout) {
+    DW_TRY(find(r_.conditions_, WaitId{e.wait}, "the wait is not open"))->timer = e.timer_id;
+  }
+  DW_TRY_VOID(timer_keys(timer));
+  r_.timers_.insert_or_assign(e.timer_id, std::move(timer));
+  return {};
+}
+
+Result<void> EventRenderer::operator()(const TimerFired& e) {
+  const Timer* timer = DW_TRY(find(r_.timers_, e.timer_id, "the timer is not open"));
+  DW_TRY_VOID(timer_keys(*timer));
+  out_.field("fired_at", event_.recorded_at);
+  if (timer->scheduled.kind == signal_timeout) {
+    // As in the fold: a signal that came before wins, and will be applied to this wait.
+    const auto wait = r_.signal_waits_.find(WaitId{timer->scheduled.wait});
+    const bool came = std::ranges::any_of(
+        r_.signals_, [&](const auto& entry) { return entry.second.name == wait->second.name; });
+    if (!came) r_.signal_waits_.erase(wait);
+  }
+  r_.timers_.erase(e.timer_id);
+  return {};
+}
+
+Result<void> EventRenderer::operator()(const TimerCancelled& e) {
+  const Timer* timer = DW_TRY(find(r_.timers_, e.timer_id, "the timer is not open"));
+  DW_TRY_VOID(timer_keys(*timer));
+  out_.field("cancelled_at", event_.recorded_at);
+  r_.timers_.erase(e.timer_id);
+  return {};
+}
+
+Result<void> EventRenderer::timer_keys(const Timer& timer) {
+  const TimerScheduled& scheduled = timer.scheduled;
+  out_.field("timer_id", scheduled.timer_id.view())
+      .field("sequence", scheduled.step)
+      .field("delay_seconds", scheduled.delay_seconds)
+      .field("fire_at", timer.fire_at);
+  if (scheduled.kind.empty()) return {};
+  out_.field("timer_kind", view(scheduled.kind));
+  if (scheduled.kind == condition_timeout) {
+    const auto* wait = DW_TRY(find(r_.conditions_, WaitId{scheduled.wait}, "the wait is not open"));
+    condition_keys(wait->opened);
+  } else {
+    const auto* wait =
+        DW_TRY(find(r_.signal_waits_, WaitId{scheduled.wait}, "the wait is not open"));
+    out_.field("signal_wait_id", wait->wait_id.view()).field("signal_name", view(wait->name));
+  }
+  return {};
+}
+
+// ---- signals
+
+Result<void> EventRenderer::operator()(const SignalReceived& e) {
+  const WaitId wait = e.wait.empty() ? buffered_wait(e.command.id) : WaitId{e.wait};
+  commanded(e.command);
+  out_.field("signal_id", e.signal_id.view())
+      .field("signal_name", view(e.name))
+      .field("signal_wait_id", wait.view());
+  payload("arguments", e.arguments);
+  command("signal", e.command, {.outcome = "signal_received", .target_name = e.name});
+  r_.signals_.insert_or_assign(e.signal_id, e);
+  return {};
+}
+
+Result<void> EventRenderer::operator()(const SignalWaitOpened& e) {
+  out_.field("signal_name", view(e.name))
+      .field("signal_wait_id", e.wait_id.view())
+      .field("sequence", e.step)
+      .field("timeout_seconds", e.timeout);
+  r_.signal_waits_.insert_or_assign(e.wait_id, e);
+  return {};
+}
+
+Result<void> EventRenderer::operator()(const SignalApplied& e) {
+  const auto* signal = DW_TRY(find(r_.signals_, e.signal_id, "the signal does not wait"));
+  const auto* wait = DW_TRY(find(r_.signal_waits_, e.wait_id, "the wait is not open"));
+  command_id_ = signal->command.id;
+  out_.field("workflow_command_id", command_id_.view())
+      .field("signal_id", e.signal_id.view())
+      .field("signal_name", view(signal->name))
+      .field("signal_wait_id", e.wait_id.view())
+      .field("sequence", wait->step);
+  if (const auto readable = signal_value(signal->arguments)) {
+    value("value", *readable);
+  } else {
+    out_.field("value", signal->arguments);
+  }
+  r_.signals_.erase(e.signal_id);
+  r_.signal_waits_.erase(e.wait_id);
+  return {};
+}
+
+// ---- updates. Their contract has no place for a codec, so payloads name their own.
+
+Result<void> EventRenderer::operator()(const UpdateAccepted& e) {
+  update_keys(e.command, e.update_id, e.name);
+  out_.field("arguments", e.arguments);
+  command("update", e.command, {.target_name = e.name});
+  r_.updates_.insert_or_assign(e.update_id, Update{e, {}});
+  return {};
+}
+
+Result<void> EventRenderer::operator()(const UpdateRejected& e) {
+  update_keys(e.command, e.update_id, e.name);
+  out_.field("arguments", e.arguments);
+  text("outcome", e.outcome);
+  out_.field("rejection_reason", view(e.rejection_reason));
+  if (e.validation_errors) value("validation_errors", *e.validation_errors);
+  command("update", e.command,
+          {.status = "rejected",
+           .outcome = e.outcome,
+           .rejection_reason = e.rejection_reason,
+           .target_name = e.name});
+  return {};
+}
+
+Result<void> EventRenderer::operator()(const UpdateApplied& e) {
+  Update* update = DW_TRY(find(r_.updates_, e.update_id, "the update is not open"));
+  update->step = e.step;
+  update_keys(update->accepted.command, e.update_id, update->accepted.name);
+  out_.field("arguments", update->accepted.arguments).field("sequence", e.step);
+  return {};
+}
+
+Result<void> EventRenderer::operator()(const UpdateCompleted& e) {
+  const Update* update = DW_TRY(find(r_.updates_, e.update_id, "the update is not open"));
+  update_keys(update->accepted.command, e.update_id, update->accepted.name);
+  out_.field("sequence", update->step).field("result", e.result);
+  if (e.failure) {
+    failure_keys(e.failure_id, e.category);
+    out_.field("non_retryable", e.failure->non_retryable);
+    exception(*e.failure);
+  }
+  text("terminal_reason", e.terminal_reason);
+  r_.updates_.erase(e.update_id);
+  return {};
+}
+
+void EventRenderer::update_keys(const Command& by, const UpdateId& id, const std::string& name) {
+  commanded(by);
+  out_.field("update_id", id.view()).field("update_name", view(name));
+}
+
+// ---- conditions
+
+Result<void> EventRenderer::operator()(const ConditionWaitOpened& e) {
+  condition_keys(e);
+  out_.field("sequence", e.step).field("timeout_seconds", e.timeout);
+  r_.conditions_.insert_or_assign(e.wait_id, Condition{e, {}});
+  return {};
+}
+Result<void> EventRenderer::operator()(const ConditionWaitSatisfied& e) {
+  return end_condition(e.wait_id);
+}
+Result<void> EventRenderer::operator()(const ConditionWaitTimedOut& e) {
+  return end_condition(e.wait_id);
+}
+
+void EventRenderer::condition_keys(const ConditionWaitOpened& opened) {
+  out_.field("condition_wait_id", opened.wait_id.view());
+  text("condition_key", opened.key);
+  text("condition_definition_fingerprint", opened.fingerprint);
+}
+Result<void> EventRenderer::end_condition(const WaitId& id) {
+  const Condition* wait = DW_TRY(find(r_.conditions_, id, "the wait is not open"));
+  condition_keys(wait->opened);
+  out_.field("sequence", wait->opened.step);
+  text("timer_id", wait->timer.view());
+  out_.field("timeout_seconds", wait->opened.timeout);
+  r_.conditions_.erase(id);
+  return {};
+}
+
+}  // namespace dw::history
