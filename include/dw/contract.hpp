@@ -1,6 +1,6 @@
-// What a workflow answers to: the queries, signals and updates it declares, each with the parameters
-// it takes. Recorded when a run starts; from then on that record, not the code at hand, says which
-// requests are valid.
+// What a workflow answers to: the queries, signals and updates it declares, each with the
+// parameters it takes. Recorded when a run starts; from then on that record, not the code at hand,
+// says which requests are valid.
 #pragma once
 #include <dw/value.hpp>
 
@@ -12,8 +12,8 @@ namespace dw {
 
 struct Parameter {
   std::string name;
-  // int, float, string, bool, array, object, scalar, null, mixed, true, false; "?int", "int|string";
-  // any other name stands for an object.
+  // int, float, string, bool, array, object, scalar, null, mixed, true, false; "?int",
+  // "int|string"; any other name stands for an object.
   std::string type = "mixed";
   std::optional<Value> default_value = {};  // present: may be left out
   bool variadic = false;                    // takes all that follow

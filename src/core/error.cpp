@@ -37,6 +37,10 @@ std::string_view to_string(ErrorCode code) {
       return "integer_overflow";
     case ErrorCode::non_finite_float:
       return "non_finite_float";
+    case ErrorCode::query_failed:
+      return "query_failed";
+    case ErrorCode::replay_blocked:
+      return "replay_blocked";
     case ErrorCode::timed_out:
       return "timed_out";
     case ErrorCode::shutting_down:

@@ -81,6 +81,25 @@ std::string ulid_offset(std::string_view ulid, std::uint32_t offset) {
   return text;
 }
 
+std::string ulid_from(std::string_view digest) {
+  DW_ASSERT(digest.size() >= 16, "a ULID is made of 16 bytes");
+  std::string text(ulid_length, '0');
+  // 128 bits as 26 digits of five: the first holds three of them.
+  std::uint32_t bits = 0;
+  int held = 2;
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < 16; ++i) {
+    bits = (bits << 8) | static_cast<unsigned char>(digest[i]);
+    held += 8;
+    while (held >= 5) {
+      held -= 5;
+      text[place++] = alphabet[(bits >> held) & 31];
+    }
+    bits &= (1U << held) - 1;
+  }
+  return text;
+}
+
 bool is_ulid(std::string_view text) {
   // Upper case only: ids are compared as bytes. 26 digits hold 130 bits, so the first is small.
   return text.size() == ulid_length && text[0] <= '7' &&

@@ -29,6 +29,9 @@ class UlidSource {
 // The id that many places after `ulid`: the name of a part.
 std::string ulid_offset(std::string_view ulid, std::uint32_t offset);
 
+// The first 16 bytes of a digest, spelled as a ULID: the same name for the same thing every time.
+std::string ulid_from(std::string_view digest);
+
 bool is_ulid(std::string_view text);
 
 }  // namespace dw

@@ -120,5 +120,11 @@ RC_GTEST_PROP(UlidProperty, PartsOfAnIdSortBetweenItAndTheNext, (std::uint64_t s
   RC_ASSERT(ulid_offset(ulid_offset(commit, one), other) == ulid_offset(commit, one + other));
 }
 
+TEST(Ulid, ADigestSpellsTheSameOneEveryTime) {
+  EXPECT_EQ(ulid_from(std::string(16, '\0')), std::string(26, '0'));
+  EXPECT_EQ(ulid_from(std::string(16, '\xff')), "7" + std::string(25, 'Z'));
+  EXPECT_EQ(ulid_from(std::string(15, '\0') + '\x21'), std::string(24, '0') + "11");
+}
+
 }  // namespace
 }  // namespace dw

@@ -4,6 +4,7 @@
 #include "core/json_writer.hpp"
 #include "core/payload_blob.hpp"
 #include "core/value_limits.hpp"
+#include "history/declarations.hpp"
 #include "history/event_fields.hpp"
 
 #include <fmt/format.h>
@@ -62,6 +63,9 @@ class FieldWriter {
     out_.value(payload);
   }
   void put(const Value& value) { out_.raw(to_json(value)); }
+  void put(Group::Kind kind) { out_.value(to_string(kind)); }
+  void put(ParentClosePolicy policy) { out_.value(to_string(policy)); }
+  void put(const Declarations& declared) { out_.raw(to_json(declarations_value(declared))); }
   void put(const Labels& labels) {
     // Keys are user data here, so they are escaped like values.
     std::string text;
@@ -79,9 +83,7 @@ class FieldWriter {
     for (const auto& item : items) put(item);
     out_.end_array();
   }
-  template <typename T>
-  requires(std::is_same_v<T, Command> || std::is_same_v<T, Failure> ||
-           std::is_same_v<T, RetryPolicy>) void put(const T& part) {
+  void put(const Part auto& part) {
     out_.begin_object();
     visit_fields(*this, part);
     out_.end_object();
@@ -166,6 +168,15 @@ class FieldReader {
       : object_(object), source_(source), seen_(known) {}
 
   template <typename T>
+  void operator()(std::string_view name, Shared<T>& value) {
+    const json::value* found = object_.if_contains(name);
+    seen_ += found != nullptr;
+    if (!found) return;
+    T part;
+    get(name, *found, part);
+    value = std::move(part);
+  }
+  template <typename T>
   void operator()(std::string_view name, T& value) {
     const json::value* found = object_.if_contains(name);
     if constexpr (requires { value.has_value(); }) {
@@ -247,6 +258,23 @@ class FieldReader {
     if (!value) wrong_kind(name);
     out = *std::move(value);
   }
+  void get(std::string_view name, const json::value& v, Declarations& out) {
+    Value value;
+    get(name, v, value);
+    auto declared = declarations_from(value);
+    if (!declared) throw Unreadable{fmt::format("key '{}': {}", name, declared.error().message)};
+    out = *std::move(declared);
+  }
+  template <typename Enum>
+  requires std::is_enum_v<Enum>
+  void get(std::string_view name, const json::value& v, Enum& out) {
+    const auto word = text(name, v);
+    for (int i = 0;; ++i) {
+      const auto named = to_string(static_cast<Enum>(i));
+      if (named.empty()) wrong_kind(name);
+      if (named == word) return void(out = static_cast<Enum>(i));
+    }
+  }
   void get(std::string_view name, const json::value& v, Labels& out) {
     const auto* object = v.if_object();
     if (!object) wrong_kind(name);
@@ -262,10 +290,7 @@ class FieldReader {
     out.reserve(array->size());
     for (const auto& item : *array) get(name, item, out.emplace_back());
   }
-  template <typename T>
-  requires(std::is_same_v<T, Command> || std::is_same_v<T, Failure> ||
-           std::is_same_v<T, RetryPolicy>) void get(std::string_view name, const json::value& v,
-                                                    T& out) {
+  void get(std::string_view name, const json::value& v, Part auto& out) {
     const auto* object = v.if_object();
     if (!object) wrong_kind(name);
     FieldReader part{*object, source_};
@@ -324,6 +349,31 @@ DW_EVENT_NAME(WorkflowTerminated)
 DW_EVENT_NAME(WorkflowTimedOut)
 DW_EVENT_NAME(WorkflowCompleted)
 DW_EVENT_NAME(WorkflowFailed)
+DW_EVENT_NAME(ActivityHeartbeatRecorded)
+DW_EVENT_NAME(SignalReceived)
+DW_EVENT_NAME(SignalWaitOpened)
+DW_EVENT_NAME(SignalApplied)
+DW_EVENT_NAME(UpdateAccepted)
+DW_EVENT_NAME(UpdateRejected)
+DW_EVENT_NAME(UpdateApplied)
+DW_EVENT_NAME(UpdateCompleted)
+DW_EVENT_NAME(ConditionWaitOpened)
+DW_EVENT_NAME(ConditionWaitSatisfied)
+DW_EVENT_NAME(ConditionWaitTimedOut)
+DW_EVENT_NAME(VersionMarkerRecorded)
+DW_EVENT_NAME(SearchAttributesUpserted)
+DW_EVENT_NAME(MemoUpserted)
+DW_EVENT_NAME(ChildWorkflowScheduled)
+DW_EVENT_NAME(ChildRunStarted)
+DW_EVENT_NAME(ChildRunCompleted)
+DW_EVENT_NAME(ChildRunFailed)
+DW_EVENT_NAME(ChildRunCancelled)
+DW_EVENT_NAME(ChildRunTerminated)
+DW_EVENT_NAME(ParentClosePolicyApplied)
+DW_EVENT_NAME(ParentClosePolicyFailed)
+DW_EVENT_NAME(WorkflowContinuedAsNew)
+DW_EVENT_NAME(ArchiveRequested)
+DW_EVENT_NAME(WorkflowArchived)
 #undef DW_EVENT_NAME
 
 template <std::size_t... I>
@@ -365,6 +415,25 @@ EventBody read_event(const json::value& item, const Source& source) {
 }
 
 }  // namespace
+
+std::string_view to_string(Group::Kind kind) {
+  static constexpr std::string_view words[] = {"activity", "child", "mixed", "timer"};
+  const auto index = static_cast<std::size_t>(kind);
+  return index < std::size(words) ? words[index] : std::string_view{};
+}
+
+std::string_view to_string(ParentClosePolicy policy) {
+  static constexpr std::string_view words[] = {"abandon", "request_cancel", "terminate"};
+  const auto index = static_cast<std::size_t>(policy);
+  return index < std::size(words) ? words[index] : std::string_view{};
+}
+
+std::string group_id(const Group& group) {
+  static constexpr std::string_view prefixes[] = {"parallel-activities", "parallel-children",
+                                                  "parallel-calls", "parallel-timers"};
+  return fmt::format("{}:{}:{}", prefixes[static_cast<std::size_t>(group.kind)], group.base,
+                     group.size);
+}
 
 std::string_view type_name(const EventBody& body) {
   return names[body.index()];

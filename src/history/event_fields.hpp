@@ -9,11 +9,54 @@ namespace dw::history {
 template <typename V, typename E>
 concept Is = std::same_as<std::remove_const_t<V>, E>;
 
+// What stands inside an event as an object of its own.
+template <typename T>
+concept Part = Is<T, CommandContext> || Is<T, Command> || Is<T, Failure> || Is<T, RetryPolicy> ||
+    Is<T, Group> || Is<T, InheritedChild> || Is<T, Lineage>;
+
+template <typename F>
+void visit_fields(F& f, Is<CommandContext> auto& c) {
+  f("intake_mode", c.intake_mode, std::string{});
+  f("intake_group", c.intake_group, std::string{});
+  f("parent_instance_id", c.parent_instance_id, std::string{});
+  f("parent_run_id", c.parent_run_id, std::string{});
+  f("parent_sequence", c.parent_step, std::int64_t{0});
+  f("child_call_id", c.child_call_id, std::string{});
+}
+
 template <typename F>
 void visit_fields(F& f, Is<Command> auto& c) {
   f("id", c.id);
   f("sequence", c.sequence);
   f("source", c.source);
+  f("on_run", c.on_run, false);
+  f("context", c.context);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<Group> auto& g) {
+  f("kind", g.kind);
+  f("base", g.base);
+  f("size", g.size);
+  f("index", g.index);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<InheritedChild> auto& c) {
+  f("child_call_id", c.call_id);
+  f("child_workflow_instance_id", c.instance_id);
+  f("child_workflow_run_id", c.run_id);
+  f("parent_close_policy", c.policy, ParentClosePolicy::abandon);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<Lineage> auto& l) {
+  f("parent_workflow_instance_id", l.parent_instance_id, std::string{});
+  f("parent_workflow_run_id", l.parent_run_id, std::string{});
+  f("parent_sequence", l.parent_step, std::int64_t{0});
+  f("child_call_id", l.call_id, std::string{});
+  f("continued_from_run_id", l.continued_from_run_id, std::string{});
+  f("inherited_children", l.inherited_children, std::vector<InheritedChild>{});
 }
 
 template <typename F>
@@ -22,6 +65,7 @@ void visit_fields(F& f, Is<Failure> auto& x) {
   f("type", x.exception_type, std::string{});
   f("message", x.message);
   f("non_retryable", x.non_retryable, false);
+  f("properties", x.properties);
 }
 
 template <typename F>
@@ -56,15 +100,19 @@ void visit_fields(F& f, Is<WorkflowStarted> auto& e) {
   f("workflow_type", e.workflow_type);
   f("workflow_class", e.workflow_class, std::string{});
   f("workflow_definition_fingerprint", e.fingerprint, std::string{});
+  f("declared", e.declared);
+  f("lineage", e.lineage);
   f("arguments", e.arguments);
   f("connection", e.connection, std::string{});
   f("queue", e.queue, std::string{});
+  f("compatibility", e.compatibility, std::string{});
   f("business_key", e.business_key, std::string{});
   f("visibility_labels", e.labels, Labels{});
   f("memo", e.memo);
   f("search_attributes", e.search_attributes);
   f("execution_timeout_seconds", e.execution_timeout);
   f("run_timeout_seconds", e.run_timeout);
+  f("execution_deadline_at", e.execution_deadline);
 }
 
 template <typename F>
@@ -76,6 +124,7 @@ void visit_fields(F& f, Is<ActivityScheduled> auto& e) {
   f("connection", e.connection, std::string{});
   f("queue", e.queue, std::string{});
   f("retry_policy", e.retry_policy, RetryPolicy{});
+  f("parallel_group_path", e.group, GroupPath{});
   f("task", e.task);
 }
 
@@ -89,11 +138,20 @@ void visit_fields(F& f, Is<ActivityStarted> auto& e) {
 }
 
 template <typename F>
-void visit_fields(F& f, Is<ActivityRetryScheduled> auto& e) {
+void visit_fields(F& f, Is<ActivityHeartbeatRecorded> auto& e) {
   f("activity_execution_id", e.activity_id);
   f("activity_attempt_id", e.attempt_id);
+  f("lease_expires_at", e.lease_expires_at);
+  f("progress", e.progress);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<ActivityRetryScheduled> auto& e) {
+  f("activity_execution_id", e.activity_id);
+  f("activity_attempt_id", e.attempt_id, AttemptId{});
   f("retry_backoff_seconds", e.backoff_seconds);
   f("exception", e.failure);
+  f("timeout_kind", e.timeout_kind, std::string{});
   f("task", e.task);
 }
 
@@ -130,6 +188,8 @@ void visit_fields(F& f, Is<TimerScheduled> auto& e) {
   f("timer_id", e.timer_id);
   f("sequence", e.step);
   f("delay_seconds", e.delay_seconds);
+  f("timer_kind", e.kind, std::string{});
+  f("wait_id", e.wait, std::string{});
   f("task", e.task, std::string{});
 }
 
@@ -147,6 +207,170 @@ template <typename F>
 void visit_fields(F& f, Is<SideEffectRecorded> auto& e) {
   f("sequence", e.step);
   f("result", e.result);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<VersionMarkerRecorded> auto& e) {
+  f("sequence", e.step);
+  f("change_id", e.change_id);
+  f("version", e.version);
+  f("min_supported", e.min_supported);
+  f("max_supported", e.max_supported);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<SearchAttributesUpserted> auto& e) {
+  f("sequence", e.step);
+  f("attributes", e.attributes);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<MemoUpserted> auto& e) {
+  f("sequence", e.step);
+  f("entries", e.entries);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<SignalReceived> auto& e) {
+  f("command", e.command);
+  f("signal_id", e.signal_id);
+  f("signal_name", e.name);
+  f("arguments", e.arguments);
+  f("signal_wait_id", e.wait, std::string{});
+}
+
+template <typename F>
+void visit_fields(F& f, Is<SignalWaitOpened> auto& e) {
+  f("signal_wait_id", e.wait_id);
+  f("sequence", e.step);
+  f("signal_name", e.name);
+  f("timeout_seconds", e.timeout);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<SignalApplied> auto& e) {
+  f("signal_id", e.signal_id);
+  f("signal_wait_id", e.wait_id);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<UpdateAccepted> auto& e) {
+  f("command", e.command);
+  f("update_id", e.update_id);
+  f("update_name", e.name);
+  f("arguments", e.arguments);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<UpdateRejected> auto& e) {
+  f("command", e.command);
+  f("update_id", e.update_id);
+  f("update_name", e.name);
+  f("arguments", e.arguments);
+  f("outcome", e.outcome);
+  f("rejection_reason", e.rejection_reason);
+  f("validation_errors", e.validation_errors);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<UpdateApplied> auto& e) {
+  f("update_id", e.update_id);
+  f("sequence", e.step);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<UpdateCompleted> auto& e) {
+  f("update_id", e.update_id);
+  f("result", e.result);
+  f("failure_id", e.failure_id, FailureId{});
+  f("failure_category", e.category, std::string{});
+  f("exception", e.failure);
+  f("terminal_reason", e.terminal_reason, std::string{});
+}
+
+template <typename F>
+void visit_fields(F& f, Is<ConditionWaitOpened> auto& e) {
+  f("condition_wait_id", e.wait_id);
+  f("sequence", e.step);
+  f("condition_key", e.key, std::string{});
+  f("condition_definition_fingerprint", e.fingerprint, std::string{});
+  f("timeout_seconds", e.timeout);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<ConditionWaitSatisfied> auto& e) {
+  f("condition_wait_id", e.wait_id);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<ConditionWaitTimedOut> auto& e) {
+  f("condition_wait_id", e.wait_id);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<ChildWorkflowScheduled> auto& e) {
+  f("child_call_id", e.call_id);
+  f("sequence", e.step);
+  f("child_workflow_type", e.workflow_type);
+  f("child_workflow_instance_id", e.instance_id);
+  f("parent_close_policy", e.policy, ParentClosePolicy::abandon);
+  f("parallel_group_path", e.group, GroupPath{});
+}
+
+template <typename F>
+void visit_fields(F& f, Is<ChildRunStarted> auto& e) {
+  f("child_call_id", e.call_id);
+  f("child_workflow_run_id", e.run_id);
+  f("child_run_number", e.run_number, std::int64_t{1});
+}
+
+template <typename F>
+void visit_fields(F& f, Is<ChildRunCompleted> auto& e) {
+  f("child_call_id", e.call_id);
+  f("child_workflow_run_id", e.run_id);
+  f("output", e.output);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<ChildRunFailed> auto& e) {
+  f("child_call_id", e.call_id);
+  f("child_workflow_run_id", e.run_id);
+  f("failure_id", e.failure_id);
+  f("closed_reason", e.closed_reason);
+  f("exception", e.failure);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<ChildRunCancelled> auto& e) {
+  f("child_call_id", e.call_id);
+  f("child_workflow_run_id", e.run_id);
+  f("failure_id", e.failure_id);
+  f("message", e.message);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<ChildRunTerminated> auto& e) {
+  f("child_call_id", e.call_id);
+  f("child_workflow_run_id", e.run_id);
+  f("failure_id", e.failure_id);
+  f("message", e.message);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<ParentClosePolicyApplied> auto& e) {
+  f("child_call_id", e.call_id);
+  f("child_workflow_run_id", e.run_id);
+  f("policy", e.policy);
+  f("reason", e.reason);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<ParentClosePolicyFailed> auto& e) {
+  f("child_call_id", e.call_id);
+  f("child_workflow_run_id", e.run_id);
+  f("policy", e.policy);
+  f("reason", e.reason);
+  f("error", e.error);
 }
 
 template <typename F>
@@ -201,6 +425,26 @@ void visit_fields(F& f, Is<WorkflowFailed> auto& e) {
   f("failure_id", e.failure_id);
   f("failure_category", e.category);
   f("exception", e.failure);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<WorkflowContinuedAsNew> auto& e) {
+  f("sequence", e.step);
+  f("continued_to_run_id", e.run_id);
+  f("continued_to_run_number", e.run_number);
+}
+
+template <typename F>
+void visit_fields(F& f, Is<ArchiveRequested> auto& e) {
+  f("command", e.command);
+  f("outcome", e.outcome);
+  f("reason", e.reason, std::string{});
+}
+
+template <typename F>
+void visit_fields(F& f, Is<WorkflowArchived> auto& e) {
+  f("archive_command_id", e.command_id);
+  f("reason", e.reason, std::string{});
 }
 
 }  // namespace dw::history

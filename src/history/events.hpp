@@ -2,6 +2,9 @@
 // events to the outside adds the repeated keys and snapshots with history/render. Event order and
 // names are durable: see docs/formats/history.md before touching one.
 #pragma once
+#include "core/shared.hpp"
+
+#include <dw/contract.hpp>
 #include <dw/ids.hpp>
 #include <dw/payload.hpp>
 #include <dw/time.hpp>
@@ -18,11 +21,24 @@ namespace dw::history {
 using Seconds = std::int64_t;                                     // durations are whole seconds
 using Labels = std::vector<std::pair<std::string, std::string>>;  // sorted by key
 
+// Where a command came from, if not simply from a caller.
+struct CommandContext {
+  std::string intake_mode;         // signal_with_start: this command is one of a group
+  std::string intake_group;        // the group's ULID
+  std::string parent_instance_id;  // a workflow asked: for a child, or for its own next run
+  std::string parent_run_id;
+  std::int64_t parent_step = 0;
+  std::string child_call_id;
+  friend bool operator==(const CommandContext&, const CommandContext&) = default;
+};
+
 // The request that caused an event. An accepted command is that event: no other row repeats it.
 struct Command {
   CommandId id;
   std::int64_t sequence = 0;  // per run, over accepted and rejected commands
-  std::string source;         // native, cli, control_plane, …
+  std::string source;         // native, cli, control_plane, workflow, …
+  bool on_run = false;        // the caller named this very run, not its instance
+  Shared<CommandContext> context = {};
   friend bool operator==(const Command&, const Command&) = default;
 };
 
@@ -32,6 +48,7 @@ struct Failure {
   std::string exception_type;   // the durable alias, empty when none is registered
   std::string message;
   bool non_retryable = false;
+  std::optional<Payload> properties = {};  // of a registered exception: what it carried
   friend bool operator==(const Failure&, const Failure&) = default;
 };
 
@@ -45,6 +62,38 @@ struct RetryPolicy {
   std::optional<Seconds> heartbeat_timeout;
   std::vector<std::string> non_retryable_error_types;
   friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
+};
+
+// One barrier around a step, as seen from the step. Its id says the rest.
+struct Group {
+  enum class Kind { activity, child, mixed, timer } kind = Kind::activity;
+  std::int64_t base = 0;   // the barrier's first step
+  std::int64_t size = 0;   // its leaves
+  std::int64_t index = 0;  // which of them this step is
+  friend bool operator==(const Group&, const Group&) = default;
+};
+using GroupPath = std::vector<Group>;  // outermost first
+
+enum class ParentClosePolicy { abandon, request_cancel, terminate };
+
+// A child that its parent's next run takes over.
+struct InheritedChild {
+  ChildCallId call_id;
+  InstanceId instance_id;
+  RunId run_id;
+  ParentClosePolicy policy = ParentClosePolicy::abandon;
+  friend bool operator==(const InheritedChild&, const InheritedChild&) = default;
+};
+
+// What a run owes its existence to, if not to a caller.
+struct Lineage {
+  std::string parent_instance_id;  // with parent_run_id, parent_step and call_id: it is a child
+  std::string parent_run_id;
+  std::int64_t parent_step = 0;
+  std::string call_id;
+  std::string continued_from_run_id;
+  std::vector<InheritedChild> inherited_children;
+  friend bool operator==(const Lineage&, const Lineage&) = default;
 };
 
 // ---- start
@@ -68,15 +117,19 @@ struct WorkflowStarted {
   std::string workflow_type;
   std::string workflow_class;
   std::string fingerprint;
+  Shared<Declarations> declared;  // absent: nobody here knew the type when it was started
+  Shared<Lineage> lineage;
   Payload arguments;
   std::string connection;  // empty: the default transport
   std::string queue;
+  std::string compatibility;  // marker of the builds that may run it; empty: any
   std::string business_key;
   Labels labels;
   std::optional<Value> memo;
   std::optional<Value> search_attributes;
   std::optional<Seconds> execution_timeout;
   std::optional<Seconds> run_timeout;
+  std::optional<Timestamp> execution_deadline;  // of a continued run: its first run's
   friend bool operator==(const WorkflowStarted&, const WorkflowStarted&) = default;
 };
 
@@ -90,6 +143,7 @@ struct ActivityScheduled {
   std::string connection;
   std::string queue;
   RetryPolicy retry_policy;
+  GroupPath group;
   std::string task;  // suffix of the task that delivers it
   friend bool operator==(const ActivityScheduled&, const ActivityScheduled&) = default;
 };
@@ -105,11 +159,22 @@ struct ActivityStarted {
   friend bool operator==(const ActivityStarted&, const ActivityStarted&) = default;
 };
 
-struct ActivityRetryScheduled {
+// The worker says that it is alive; not every such word is recorded.
+struct ActivityHeartbeatRecorded {
   ActivityId activity_id;
   AttemptId attempt_id;
+  Timestamp lease_expires_at;
+  std::optional<Value> progress;
+  friend bool operator==(const ActivityHeartbeatRecorded&,
+                         const ActivityHeartbeatRecorded&) = default;
+};
+
+struct ActivityRetryScheduled {
+  ActivityId activity_id;
+  AttemptId attempt_id;         // empty when it timed out before anybody took it
   Seconds backoff_seconds = 0;  // available again that long after this event
   Failure failure;
+  std::string timeout_kind;  // with a timeout: which
   std::string task;
   friend bool operator==(const ActivityRetryScheduled&, const ActivityRetryScheduled&) = default;
 };
@@ -144,11 +209,14 @@ struct ActivityCancelled {
 
 // ---- timers, side effects
 
-// Fires delay_seconds after it was recorded; the sum is not stored again.
+// Fires delay_seconds after it was recorded; the sum is not stored again. A timer that bounds a
+// wait takes no step of its own: it stands at the wait's.
 struct TimerScheduled {
   TimerId timer_id;
   std::int64_t step = 0;
   Seconds delay_seconds = 0;
+  std::string kind;  // empty, condition_timeout, signal_timeout
+  std::string wait;  // which wait it bounds
   std::string task;  // empty when the timer fires in the same commit
   friend bool operator==(const TimerScheduled&, const TimerScheduled&) = default;
 };
@@ -170,6 +238,188 @@ struct SideEffectRecorded {
   Payload result;
   friend bool operator==(const SideEffectRecorded&, const SideEffectRecorded&) = default;
 };
+
+// Which variant of a changed piece of code this run follows. Frozen: no key is ever added.
+struct VersionMarkerRecorded {
+  std::int64_t step = 0;
+  std::string change_id;
+  std::int64_t version = 0;
+  std::int64_t min_supported = 0;
+  std::int64_t max_supported = 0;
+  friend bool operator==(const VersionMarkerRecorded&, const VersionMarkerRecorded&) = default;
+};
+
+struct SearchAttributesUpserted {
+  std::int64_t step = 0;
+  Value attributes;  // null deletes
+  friend bool operator==(const SearchAttributesUpserted&,
+                         const SearchAttributesUpserted&) = default;
+};
+
+struct MemoUpserted {
+  std::int64_t step = 0;
+  Value entries;  // null deletes
+  friend bool operator==(const MemoUpserted&, const MemoUpserted&) = default;
+};
+
+// ---- signals
+
+// Received is not applied: a signal waits, in the order of command sequences, until workflow code
+// asks for one of its name.
+struct SignalReceived {
+  Command command;
+  SignalId signal_id;
+  std::string name;
+  Payload arguments;
+  std::string wait;  // the open wait it came for; empty: it waits under "signal-command:{command}"
+  friend bool operator==(const SignalReceived&, const SignalReceived&) = default;
+};
+
+struct SignalWaitOpened {
+  WaitId wait_id;
+  std::int64_t step = 0;
+  std::string name;
+  std::optional<Seconds> timeout;
+  friend bool operator==(const SignalWaitOpened&, const SignalWaitOpened&) = default;
+};
+
+struct SignalApplied {
+  SignalId signal_id;
+  WaitId wait_id;
+  friend bool operator==(const SignalApplied&, const SignalApplied&) = default;
+};
+
+// ---- updates
+
+struct UpdateAccepted {
+  Command command;
+  UpdateId update_id;
+  std::string name;
+  Payload arguments;
+  friend bool operator==(const UpdateAccepted&, const UpdateAccepted&) = default;
+};
+
+struct UpdateRejected {
+  Command command;
+  UpdateId update_id;
+  std::string name;
+  Payload arguments;
+  std::string outcome;
+  std::string rejection_reason;
+  std::optional<Value> validation_errors;
+  friend bool operator==(const UpdateRejected&, const UpdateRejected&) = default;
+};
+
+// Its body ran while the workflow stood at that step; a replay runs it there again.
+struct UpdateApplied {
+  UpdateId update_id;
+  std::int64_t step = 0;
+  friend bool operator==(const UpdateApplied&, const UpdateApplied&) = default;
+};
+
+// A result, or a failure. A body that failed was not applied: what it changed is gone.
+struct UpdateCompleted {
+  UpdateId update_id;
+  std::optional<Payload> result;
+  FailureId failure_id;
+  std::string category;  // with a failure
+  std::optional<Failure> failure;
+  std::string terminal_reason;  // the run closed before it was applied
+  friend bool operator==(const UpdateCompleted&, const UpdateCompleted&) = default;
+};
+
+// ---- conditions
+
+struct ConditionWaitOpened {
+  WaitId wait_id;
+  std::int64_t step = 0;
+  std::string key;
+  std::string fingerprint;  // of the definition, if the author gave one
+  std::optional<Seconds> timeout;
+  friend bool operator==(const ConditionWaitOpened&, const ConditionWaitOpened&) = default;
+};
+
+struct ConditionWaitSatisfied {
+  WaitId wait_id;
+  friend bool operator==(const ConditionWaitSatisfied&, const ConditionWaitSatisfied&) = default;
+};
+
+struct ConditionWaitTimedOut {
+  WaitId wait_id;
+  friend bool operator==(const ConditionWaitTimedOut&, const ConditionWaitTimedOut&) = default;
+};
+
+// ---- children: what the parent knows of them is what stands here, never what their own rows say
+
+struct ChildWorkflowScheduled {
+  ChildCallId call_id;
+  std::int64_t step = 0;
+  std::string workflow_type;
+  InstanceId instance_id;
+  ParentClosePolicy policy = ParentClosePolicy::abandon;
+  GroupPath group;
+  friend bool operator==(const ChildWorkflowScheduled&, const ChildWorkflowScheduled&) = default;
+};
+
+// Its first run, or the one that follows when the child continued as new.
+struct ChildRunStarted {
+  ChildCallId call_id;
+  RunId run_id;
+  std::int64_t run_number = 1;
+  friend bool operator==(const ChildRunStarted&, const ChildRunStarted&) = default;
+};
+
+struct ChildRunCompleted {
+  ChildCallId call_id;
+  RunId run_id;
+  Payload output;
+  friend bool operator==(const ChildRunCompleted&, const ChildRunCompleted&) = default;
+};
+
+struct ChildRunFailed {
+  ChildCallId call_id;
+  RunId run_id;
+  FailureId failure_id;
+  std::string closed_reason;  // failed, timed_out
+  Failure failure;
+  friend bool operator==(const ChildRunFailed&, const ChildRunFailed&) = default;
+};
+
+struct ChildRunCancelled {
+  ChildCallId call_id;
+  RunId run_id;
+  FailureId failure_id;
+  std::string message;
+  friend bool operator==(const ChildRunCancelled&, const ChildRunCancelled&) = default;
+};
+
+struct ChildRunTerminated {
+  ChildCallId call_id;
+  RunId run_id;
+  FailureId failure_id;
+  std::string message;
+  friend bool operator==(const ChildRunTerminated&, const ChildRunTerminated&) = default;
+};
+
+struct ParentClosePolicyApplied {
+  ChildCallId call_id;
+  RunId run_id;
+  ParentClosePolicy policy = ParentClosePolicy::request_cancel;
+  std::string reason;
+  friend bool operator==(const ParentClosePolicyApplied&,
+                         const ParentClosePolicyApplied&) = default;
+};
+
+struct ParentClosePolicyFailed {
+  ChildCallId call_id;
+  RunId run_id;
+  ParentClosePolicy policy = ParentClosePolicy::request_cancel;
+  std::string reason;
+  std::string error;
+  friend bool operator==(const ParentClosePolicyFailed&, const ParentClosePolicyFailed&) = default;
+};
+
+// ---- failures, survived
 
 // The workflow survived a failure that was thrown into it: it took another step, or returned.
 struct FailureHandled {
@@ -228,13 +478,39 @@ struct WorkflowFailed {
   friend bool operator==(const WorkflowFailed&, const WorkflowFailed&) = default;
 };
 
-using EventBody =
-    std::variant<StartAccepted, StartRejected, WorkflowStarted, ActivityScheduled, ActivityStarted,
-                 ActivityRetryScheduled, ActivityCompleted, ActivityFailed, ActivityTimedOut,
-                 ActivityCancelled, TimerScheduled, TimerFired, TimerCancelled, SideEffectRecorded,
-                 FailureHandled, RepairRequested, CancelRequested, TerminateRequested,
-                 WorkflowCancelled, WorkflowTerminated, WorkflowTimedOut, WorkflowCompleted,
-                 WorkflowFailed>;
+// The run ends, the instance goes on: another run, with a history of its own.
+struct WorkflowContinuedAsNew {
+  std::int64_t step = 0;
+  RunId run_id;
+  std::int64_t run_number = 0;
+  friend bool operator==(const WorkflowContinuedAsNew&, const WorkflowContinuedAsNew&) = default;
+};
+
+struct ArchiveRequested {
+  Command command;
+  std::string outcome;  // archived, archive_not_needed
+  std::string reason;
+  friend bool operator==(const ArchiveRequested&, const ArchiveRequested&) = default;
+};
+
+struct WorkflowArchived {
+  CommandId command_id;
+  std::string reason;
+  friend bool operator==(const WorkflowArchived&, const WorkflowArchived&) = default;
+};
+
+using EventBody = std::variant<
+    StartAccepted, StartRejected, WorkflowStarted, ActivityScheduled, ActivityStarted,
+    ActivityRetryScheduled, ActivityCompleted, ActivityFailed, ActivityTimedOut, ActivityCancelled,
+    TimerScheduled, TimerFired, TimerCancelled, SideEffectRecorded, FailureHandled, RepairRequested,
+    CancelRequested, TerminateRequested, WorkflowCancelled, WorkflowTerminated, WorkflowTimedOut,
+    WorkflowCompleted, WorkflowFailed, ActivityHeartbeatRecorded, SignalReceived, SignalWaitOpened,
+    SignalApplied, UpdateAccepted, UpdateRejected, UpdateApplied, UpdateCompleted,
+    ConditionWaitOpened, ConditionWaitSatisfied, ConditionWaitTimedOut, VersionMarkerRecorded,
+    SearchAttributesUpserted, MemoUpserted, ChildWorkflowScheduled, ChildRunStarted,
+    ChildRunCompleted, ChildRunFailed, ChildRunCancelled, ChildRunTerminated,
+    ParentClosePolicyApplied, ParentClosePolicyFailed, WorkflowContinuedAsNew, ArchiveRequested,
+    WorkflowArchived>;
 
 struct Event {
   std::int64_t sequence = 0;  // position in the run, contiguous from 1
@@ -242,6 +518,11 @@ struct Event {
   EventBody body;
   friend bool operator==(const Event&, const Event&) = default;
 };
+
+std::string_view to_string(Group::Kind kind);
+std::string_view to_string(ParentClosePolicy policy);
+// "parallel-activities:3:2": the barrier's name.
+std::string group_id(const Group& group);
 
 // "ActivityScheduled": the name in JSON, tables, logs and the console.
 std::string_view type_name(const EventBody& body);

@@ -15,6 +15,9 @@ Error corrupt(const RunState& state, const Event& event, std::string_view why) {
                       event.sequence, type_name(event.body), state.start.instance_id.str(), why)};
 }
 
+constexpr std::string_view condition_timeout = "condition_timeout";
+constexpr std::string_view signal_timeout = "signal_timeout";
+
 template <typename Open, typename Id>
 auto find_open(std::vector<Open>& open, const Id& id) {
   return std::ranges::find(open, id, &Open::id);
@@ -26,7 +29,14 @@ bool allowed_before_start(const EventBody& body) {
 }
 
 bool allowed_after_close(const EventBody& body) {
-  return std::holds_alternative<StartRejected>(body);
+  return std::visit(
+      []<typename E>(const E&) {
+        return std::same_as<E, StartRejected> || std::same_as<E, UpdateCompleted> ||
+               std::same_as<E, UpdateRejected> || std::same_as<E, ParentClosePolicyApplied> ||
+               std::same_as<E, ParentClosePolicyFailed> || std::same_as<E, ArchiveRequested> ||
+               std::same_as<E, WorkflowArchived>;
+      },
+      body);
 }
 
 // One event's effect. A miss is damaged history: decide() only speaks of what is open, and folding
@@ -43,6 +53,14 @@ class Apply {
     s.start = e;
     s.status = RunStatus::pending;
     s.started_at = event.recorded_at;
+    s.memo = e.memo;
+    s.search_attributes = e.search_attributes;
+    if (e.lineage) {
+      for (const InheritedChild& child : e.lineage->inherited_children) {
+        s.children.push_back(
+            {child.call_id, 0, {}, child.instance_id, child.run_id, 1, child.policy, {}});
+      }
+    }
     return {};
   }
 
@@ -59,8 +77,11 @@ class Apply {
     activity.queue = e.queue;
     activity.arguments = e.arguments;
     activity.retry_policy = e.retry_policy;
+    activity.group = e.group;
+    activity.scheduled_at = event.recorded_at;
     activity.task = e.task;
     activity.available_at = event.recorded_at;
+    widen(e.group);
     s.activities.push_back(std::move(activity));
     return {};
   }
@@ -73,7 +94,20 @@ class Apply {
     activity->lost_in_a_row = activity->running() ? activity->lost_in_a_row + 1 : 0;
     activity->attempts = e.attempt_number;
     activity->attempt_id = e.attempt_id;
+    activity->lease_owner = e.lease_owner;
     activity->lease_expires_at = e.lease_expires_at;
+    activity->started_at = event.recorded_at;
+    activity->last_heartbeat_at = event.recorded_at;
+    return {};
+  }
+
+  Result<void> operator()(const ActivityHeartbeatRecorded& e) {
+    const auto activity = find_open(s.activities, e.activity_id);
+    if (activity == s.activities.end()) return no("the activity is not open");
+    if (activity->attempt_id != e.attempt_id) return no("another attempt holds the activity");
+    activity->lease_expires_at = e.lease_expires_at;
+    activity->last_heartbeat_at = event.recorded_at;
+    if (e.progress) activity->progress = e.progress;
     return {};
   }
 
@@ -106,14 +140,151 @@ class Apply {
 
   Result<void> operator()(const TimerScheduled& e) {
     if (find_open(s.timers, e.timer_id) != s.timers.end()) return no("an open timer has that id");
-    DW_TRY_VOID(step(e.step));
-    s.timers.push_back({e.timer_id, e.step, later(event.recorded_at, e.delay_seconds), e.task});
+    if (e.kind.empty()) {
+      DW_TRY_VOID(step(e.step));
+    } else {
+      TimerId* bound = bound_of(e.kind, e.wait);
+      if (!bound) return no("the wait it bounds is not open");
+      if (!bound->empty()) return no("the wait it bounds has a timeout already");
+      *bound = e.timer_id;
+    }
+    s.timers.push_back(
+        {e.timer_id, e.step, later(event.recorded_at, e.delay_seconds), e.task, e.kind, e.wait});
     return {};
   }
-  Result<void> operator()(const TimerFired& e) { return close(e.timer_id); }
-  Result<void> operator()(const TimerCancelled& e) { return close(e.timer_id); }
+  Result<void> operator()(const TimerFired& e) {
+    const auto ended = DW_TRY(close(e.timer_id));
+    if (ended.kind == condition_timeout) {
+      find_open(s.conditions, WaitId{ended.wait})->timeout_fired = true;
+    } else if (ended.kind == signal_timeout) {
+      // A signal that came before still wins: it only has not been applied yet.
+      const auto wait = find_open(s.signal_waits, WaitId{ended.wait});
+      const auto came = std::ranges::find(s.signals, wait->name, &PendingSignal::name);
+      if (came == s.signals.end()) s.signal_waits.erase(wait);
+    }
+    return {};
+  }
+  Result<void> operator()(const TimerCancelled& e) {
+    DW_TRY_VOID(close(e.timer_id));
+    return {};
+  }
 
   Result<void> operator()(const SideEffectRecorded& e) { return step(e.step); }
+  Result<void> operator()(const VersionMarkerRecorded& e) { return step(e.step); }
+  Result<void> operator()(const SearchAttributesUpserted& e) {
+    DW_TRY_VOID(step(e.step));
+    s.search_attributes = merged(s.search_attributes, e.attributes);
+    return {};
+  }
+  Result<void> operator()(const MemoUpserted& e) {
+    DW_TRY_VOID(step(e.step));
+    s.memo = merged(s.memo, e.entries);
+    return {};
+  }
+
+  // ---- signals
+
+  Result<void> operator()(const SignalReceived& e) {
+    DW_TRY_VOID(command(e.command));
+    if (e.command.source == "workflow") s.workflow_signals.push_back(e.command.id);
+    s.signals.push_back({e.signal_id, e.command, e.name, e.arguments,
+                         e.wait.empty() ? buffered_wait(e.command.id) : WaitId{e.wait}});
+    return {};
+  }
+  Result<void> operator()(const SignalWaitOpened& e) {
+    if (find_open(s.signal_waits, e.wait_id) != s.signal_waits.end()) {
+      return no("an open wait has that id");
+    }
+    DW_TRY_VOID(step(e.step));
+    s.signal_waits.push_back({e.wait_id, e.step, e.name, {}});
+    return {};
+  }
+  Result<void> operator()(const SignalApplied& e) {
+    const auto signal = find_open(s.signals, e.signal_id);
+    if (signal == s.signals.end()) return no("the signal was never received, or applied before");
+    const auto wait = find_open(s.signal_waits, e.wait_id);
+    if (wait == s.signal_waits.end()) return no("the wait is not open");
+    if (!wait->timer.empty()) return no("the wait's timeout is still pending");
+    s.signals.erase(signal);
+    s.signal_waits.erase(wait);
+    return {};
+  }
+
+  // ---- updates
+
+  Result<void> operator()(const UpdateAccepted& e) {
+    DW_TRY_VOID(command(e.command));
+    s.updates.push_back({e.update_id, e.command, e.name, e.arguments, false});
+    return {};
+  }
+  Result<void> operator()(const UpdateRejected& e) { return command(e.command); }
+  Result<void> operator()(const UpdateApplied& e) {
+    const auto update = find_open(s.updates, e.update_id);
+    if (update == s.updates.end()) return no("the update is not open");
+    if (update->applied) return no("the update was applied before");
+    update->applied = true;
+    return {};
+  }
+  Result<void> operator()(const UpdateCompleted& e) {
+    const auto update = find_open(s.updates, e.update_id);
+    if (update == s.updates.end()) return no("the update is not open");
+    if (update->applied != e.result.has_value()) {
+      return no("an update has a result when it was applied, and only then");
+    }
+    s.updates.erase(update);
+    return {};
+  }
+
+  // ---- conditions
+
+  Result<void> operator()(const ConditionWaitOpened& e) {
+    if (find_open(s.conditions, e.wait_id) != s.conditions.end()) {
+      return no("an open wait has that id");
+    }
+    DW_TRY_VOID(step(e.step));
+    s.conditions.push_back({e.wait_id, e.step, e.key, e.fingerprint, e.timeout, {}, false});
+    return {};
+  }
+  Result<void> operator()(const ConditionWaitSatisfied& e) {
+    const auto wait = find_open(s.conditions, e.wait_id);
+    if (wait == s.conditions.end()) return no("the wait is not open");
+    if (!wait->timer.empty()) return no("the wait's timeout is still pending");
+    s.conditions.erase(wait);
+    return {};
+  }
+  Result<void> operator()(const ConditionWaitTimedOut& e) {
+    const auto wait = find_open(s.conditions, e.wait_id);
+    if (wait == s.conditions.end()) return no("the wait is not open");
+    if (!wait->timeout_fired) return no("no timer fired for it");
+    if (!wait->timer.empty()) return no("the wait's timeout is still pending");
+    s.conditions.erase(wait);
+    return {};
+  }
+
+  // ---- children
+
+  Result<void> operator()(const ChildWorkflowScheduled& e) {
+    if (find_open(s.children, e.call_id) != s.children.end())
+      return no("an open child has that id");
+    DW_TRY_VOID(step(e.step));
+    s.children.push_back(
+        {e.call_id, e.step, e.workflow_type, e.instance_id, {}, 0, e.policy, e.group});
+    widen(e.group);
+    return {};
+  }
+  Result<void> operator()(const ChildRunStarted& e) {
+    const auto child = find_open(s.children, e.call_id);
+    if (child == s.children.end()) return no("the child is not open");
+    child->run_id = e.run_id;
+    child->run_number = e.run_number;
+    return {};
+  }
+  Result<void> operator()(const ChildRunCompleted& e) { return close(e.call_id); }
+  Result<void> operator()(const ChildRunFailed& e) { return close(e.call_id, e.failure_id); }
+  Result<void> operator()(const ChildRunCancelled& e) { return close(e.call_id, e.failure_id); }
+  Result<void> operator()(const ChildRunTerminated& e) { return close(e.call_id, e.failure_id); }
+  Result<void> operator()(const ParentClosePolicyApplied& e) { return close(e.call_id); }
+  Result<void> operator()(const ParentClosePolicyFailed& e) { return close(e.call_id); }
 
   Result<void> operator()(const FailureHandled& e) {
     const auto failure = std::ranges::find(s.unhandled, e.failure_id);
@@ -143,6 +314,27 @@ class Apply {
   Result<void> operator()(const WorkflowFailed& e) {
     return end(RunStatus::failed, "failed", e.category, e.failure);
   }
+  Result<void> operator()(const WorkflowContinuedAsNew& e) {
+    DW_TRY_VOID(nothing_open());  // before the step: a refused event changes nothing
+    DW_TRY_VOID(step(e.step));
+    DW_TRY_VOID(end(RunStatus::completed, "continued", "", std::nullopt));
+    s.continued_as = e.run_id;
+    // Nobody waits here any more: the next run has them.
+    s.children.clear();
+    s.signals.clear();
+    std::erase_if(s.updates, [](const PendingUpdate& update) { return !update.command.on_run; });
+    return {};
+  }
+
+  Result<void> operator()(const ArchiveRequested& e) { return command(e.command); }
+  Result<void> operator()(const WorkflowArchived& e) {
+    if (!is_terminal(s.status)) return no("the run is open");
+    if (s.archived_at) return no("the run is archived already");
+    s.archived_at = event.recorded_at;
+    s.archive_command = e.command_id;
+    s.archive_reason = e.reason;
+    return {};
+  }
 
  private:
   Error no(std::string_view why) const { return corrupt(s, event, why); }
@@ -170,21 +362,64 @@ class Apply {
     return {};
   }
 
-  Result<void> close(const TimerId& id) {
+  // Takes the timer out, and off the wait it bounded.
+  Result<OpenTimer> close(const TimerId& id) {
     const auto timer = find_open(s.timers, id);
     if (timer == s.timers.end()) return no("the timer is not open");
+    if (!timer->kind.empty()) {
+      TimerId* bound = bound_of(timer->kind, timer->wait);
+      if (!bound) return no("the wait it bounds is not open");
+      *bound = {};
+    }
+    OpenTimer ended = std::move(*timer);
     s.timers.erase(timer);
+    return ended;
+  }
+
+  Result<void> close(const ChildCallId& id) {
+    const auto child = find_open(s.children, id);
+    if (child == s.children.end()) return no("the child is not open");
+    s.children.erase(child);
+    return {};
+  }
+  Result<void> close(const ChildCallId& id, const FailureId& failure) {
+    const auto child = find_open(s.children, id);
+    // One that came from the run before throws into nobody.
+    const bool thrown = child != s.children.end() && child->step != 0;
+    DW_TRY_VOID(close(id));
+    if (thrown) s.unhandled.push_back(failure);
+    return {};
+  }
+
+  TimerId* bound_of(std::string_view kind, const std::string& wait) {
+    if (kind == condition_timeout) {
+      const auto found = find_open(s.conditions, WaitId{wait});
+      return found == s.conditions.end() ? nullptr : &found->timer;
+    }
+    if (kind != signal_timeout) return nullptr;
+    const auto found = find_open(s.signal_waits, WaitId{wait});
+    return found == s.signal_waits.end() ? nullptr : &found->timer;
+  }
+
+  void widen(const GroupPath& group) {
+    for (const Group& barrier : group) s.fan_out = std::max(s.fan_out, barrier.size);
+  }
+
+  Result<void> nothing_open() const {
+    if (!s.activities.empty() || !s.timers.empty()) return no("work is still open");
     return {};
   }
 
   Result<void> end(RunStatus status, std::string reason, std::string category,
                    std::optional<Failure> failure) {
-    if (!s.activities.empty() || !s.timers.empty()) return no("work is still open");
+    DW_TRY_VOID(nothing_open());
     s.status = status;
     s.closed_reason = std::move(reason);
     s.closed_at = event.recorded_at;
     s.failure = std::move(failure);
     s.failure_category = std::move(category);
+    s.conditions.clear();
+    s.signal_waits.clear();
     return {};
   }
 
@@ -245,14 +480,56 @@ Failure failure_of(const WorkflowTimedOut& event) {
   return ended("WorkflowTimedOut", "the workflow passed its deadline", event.timeout_kind);
 }
 
-std::optional<Timestamp> RunState::deadline() const {
+std::optional<Timestamp> OpenActivity::next_deadline() const {
   std::optional<Timestamp> earliest;
-  for (const auto& timeout : {start.execution_timeout, start.run_timeout}) {
-    if (!timeout) continue;
-    const Timestamp at = later(started_at, *timeout);
+  const auto consider = [&](Timestamp from, const std::optional<Seconds>& timeout) {
+    if (!timeout) return;
+    const Timestamp at = later(from, *timeout);
     if (!earliest || at < *earliest) earliest = at;
+  };
+  consider(scheduled_at, retry_policy.schedule_to_close_timeout);
+  if (running()) {
+    consider(started_at, retry_policy.start_to_close_timeout);
+    consider(last_heartbeat_at, retry_policy.heartbeat_timeout);
+  } else {
+    consider(available_at, retry_policy.schedule_to_start_timeout);
   }
   return earliest;
+}
+
+std::optional<Timestamp> RunState::execution_deadline() const {
+  if (start.execution_deadline) return start.execution_deadline;
+  if (!start.execution_timeout) return std::nullopt;
+  return later(started_at, *start.execution_timeout);
+}
+
+std::optional<Timestamp> RunState::run_deadline() const {
+  if (!start.run_timeout) return std::nullopt;
+  return later(started_at, *start.run_timeout);
+}
+
+std::optional<Timestamp> RunState::deadline() const {
+  const auto execution = execution_deadline();
+  const auto run = run_deadline();
+  return execution && run ? std::min(*execution, *run) : execution ? execution : run;
+}
+
+WaitId buffered_wait(const CommandId& command) {
+  return WaitId{"signal-command:" + command.str()};
+}
+
+std::optional<Value> merged(const std::optional<Value>& before, const Value& entries) {
+  Value::Map map;
+  if (before && before->if_map()) map = *before->if_map();
+  if (const auto* changes = entries.if_map()) {
+    for (const auto& [key, value] : *changes) {
+      std::erase_if(map, [&name = key](const auto& entry) { return entry.first == name; });
+      if (!value.is_null()) map.emplace_back(key, value);
+    }
+  }
+  std::ranges::sort(map, {}, [](const auto& entry) -> const std::string& { return entry.first; });
+  if (map.empty()) return std::nullopt;
+  return Value{std::move(map)};
 }
 
 std::string_view to_string(RunStatus status) {

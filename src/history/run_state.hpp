@@ -35,14 +35,22 @@ struct OpenActivity {
   std::string queue;
   Payload arguments;
   RetryPolicy retry_policy;
+  GroupPath group;
+  Timestamp scheduled_at;
   std::string task;                  // suffix of the task that delivers it now
   Timestamp available_at;            // of that task
   AttemptId attempt_id;              // empty while nobody runs it
+  std::string lease_owner;           // of the current or last attempt
   std::int64_t attempts = 0;         // ActivityStarted so far: the fence counts up
   std::int64_t failed_attempts = 0;  // what max_attempts limits; a lost lease is not a failure
   std::int64_t lost_in_a_row = 0;
   Timestamp lease_expires_at;
+  Timestamp started_at;         // of the current attempt
+  Timestamp last_heartbeat_at;  // likewise; its start until the first one
+  std::optional<Value> progress;
   bool running() const { return !attempt_id.empty(); }
+  // The earliest of the timeouts that count now, as far as history knows.
+  std::optional<Timestamp> next_deadline() const;
   friend bool operator==(const OpenActivity&, const OpenActivity&) = default;
 };
 
@@ -51,19 +59,92 @@ struct OpenTimer {
   std::int64_t step = 0;
   Timestamp fire_at;
   std::string task;
+  std::string kind;  // empty, condition_timeout, signal_timeout
+  std::string wait;
   friend bool operator==(const OpenTimer&, const OpenTimer&) = default;
 };
+
+struct OpenCondition {
+  WaitId id;
+  std::int64_t step = 0;
+  std::string key;
+  std::string fingerprint;
+  std::optional<Seconds> timeout;
+  TimerId timer;  // empty: none, or it has ended
+  bool timeout_fired = false;
+  friend bool operator==(const OpenCondition&, const OpenCondition&) = default;
+};
+
+struct OpenSignalWait {
+  WaitId id;
+  std::int64_t step = 0;
+  std::string name;
+  TimerId timer;
+  friend bool operator==(const OpenSignalWait&, const OpenSignalWait&) = default;
+};
+
+// Received, not yet applied.
+struct PendingSignal {
+  SignalId id;
+  Command command;
+  std::string name;
+  Payload arguments;
+  WaitId wait;
+  friend bool operator==(const PendingSignal&, const PendingSignal&) = default;
+};
+
+// Accepted, not yet completed.
+struct PendingUpdate {
+  UpdateId id;
+  Command command;
+  std::string name;
+  Payload arguments;
+  bool applied = false;
+  friend bool operator==(const PendingUpdate&, const PendingUpdate&) = default;
+};
+
+struct OpenChild {
+  ChildCallId id;
+  std::int64_t step = 0;  // 0: taken over from the run before
+  std::string workflow_type;
+  InstanceId instance_id;
+  RunId run_id;
+  std::int64_t run_number = 1;
+  ParentClosePolicy policy = ParentClosePolicy::abandon;
+  GroupPath group;
+  friend bool operator==(const OpenChild&, const OpenChild&) = default;
+};
+
+// `signal-command:{command}`, the name under which a signal waits that came before its wait.
+WaitId buffered_wait(const CommandId& command);
+
+// What upserting does: entries replace those of the same name, null deletes, keys stay sorted.
+std::optional<Value> merged(const std::optional<Value>& before, const Value& entries);
 
 struct RunState {
   WorkflowStarted start;  // its arguments included: a cold replay begins with them
   RunStatus status = RunStatus::none;
-  std::string closed_reason;  // completed, failed, timed_out, cancelled, terminated
+  std::string closed_reason;  // completed, failed, timed_out, cancelled, terminated, continued
   Timestamp started_at;
   Timestamp closed_at;
-  std::vector<OpenActivity> activities;  // in step order
-  std::vector<OpenTimer> timers;         // in step order
-  std::vector<FailureId> unhandled;      // failures thrown into the workflow, not yet survived
-  std::int64_t steps = 0;                // steps taken; the next one is steps + 1
+  RunId continued_as;                        // the run that follows a continued one
+  std::vector<OpenActivity> activities;      // in step order
+  std::vector<OpenTimer> timers;             // in step order
+  std::vector<OpenCondition> conditions;     // in step order
+  std::vector<OpenSignalWait> signal_waits;  // in step order
+  std::vector<OpenChild> children;           // in step order; those of a closed run until its close
+                                             // policy has reached them
+  std::vector<PendingSignal> signals;        // in the order they came
+  std::vector<PendingUpdate> updates;        // in the order they came
+  std::vector<CommandId> workflow_signals;   // received from other workflows: each counts once
+  std::optional<Value> memo;
+  std::optional<Value> search_attributes;
+  std::int64_t fan_out = 0;  // leaves of the largest barrier
+  std::optional<Timestamp> archived_at;
+  CommandId archive_command;
+  std::string archive_reason;
+  std::vector<FailureId> unhandled;  // failures thrown into the workflow, not yet survived
+  std::int64_t steps = 0;            // steps taken; the next one is steps + 1
   std::int64_t last_sequence = 0;
   std::int64_t last_command_sequence = 0;
   Timestamp last_recorded_at;
@@ -73,6 +154,8 @@ struct RunState {
 
   bool open() const { return status != RunStatus::none && !is_terminal(status); }
   std::optional<Timestamp> deadline() const;  // the earlier of run and execution deadline
+  std::optional<Timestamp> execution_deadline() const;
+  std::optional<Timestamp> run_deadline() const;
 
   friend bool operator==(const RunState&, const RunState&) = default;
 };
