@@ -22,10 +22,12 @@ struct StartCommand {
   std::string workflow_type;
   std::string workflow_class;
   std::string fingerprint;
+  Shared<Declarations> declared;
   Payload arguments;
   DuplicateStartPolicy duplicate_start_policy = DuplicateStartPolicy::reject_duplicate;
   std::string connection;
   std::string queue;
+  std::string compatibility;
   std::string business_key;
   history::Labels labels;
   std::optional<Value> memo;
@@ -41,9 +43,33 @@ struct CloseCommand {
   std::string reason;
   std::optional<RunId> requested_run;  // absent: the instance's current run
   std::string source = "native";
+  Shared<history::CommandContext> context = {};
 };
 
 struct RepairCommand {
+  std::optional<RunId> requested_run = {};
+  std::string source = "native";
+};
+
+struct ArchiveCommand {
+  std::string reason;
+  std::string source = "native";
+};
+
+struct SignalCommand {
+  std::string name;
+  Payload arguments;  // a list, or a map where a contract names the parameters
+  std::optional<RunId> requested_run = {};
+  std::string source = "native";
+  CommandId command_id = {};  // empty: minted
+  Shared<history::CommandContext> context = {};
+};
+
+struct UpdateCommand {
+  std::string name;
+  Payload arguments;
+  std::optional<RunId> requested_run = {};
+  bool definition_available = true;  // somebody can run its body
   std::string source = "native";
 };
 
@@ -56,6 +82,7 @@ struct ScheduleActivity {
   std::string connection;
   std::string queue;
   history::RetryPolicy retry_policy;
+  history::GroupPath group = {};
 };
 
 struct StartTimer {
@@ -73,6 +100,98 @@ struct HandleFailure {
   std::int64_t step = 0;
 };
 
+struct RecordVersion {
+  std::int64_t step = 0;
+  std::string change_id;
+  std::int64_t version = 0;
+  std::int64_t min_supported = 0;
+  std::int64_t max_supported = 0;
+};
+
+struct UpsertMemo {
+  std::int64_t step = 0;
+  Value entries;
+};
+
+struct UpsertSearchAttributes {
+  std::int64_t step = 0;
+  Value attributes;
+};
+
+// Opens a wait; one whose condition holds already is closed in the same breath.
+struct OpenCondition {
+  std::int64_t step = 0;
+  std::string key;
+  std::string fingerprint;
+  std::optional<history::Seconds> timeout;
+  bool holds = false;
+};
+
+// Of the open wait at that step: it holds now, or its time was up first.
+struct CloseCondition {
+  std::int64_t step = 0;
+  bool satisfied = true;
+};
+
+struct OpenSignalWait {
+  std::int64_t step = 0;
+  std::string name;
+  std::optional<history::Seconds> timeout;
+};
+
+// Hands a received signal to the step that waits for it, opening the wait if need be.
+struct ApplySignal {
+  std::int64_t step = 0;
+  SignalId signal_id;
+  std::optional<history::Seconds> timeout = {};
+};
+
+struct ApplyUpdate {
+  UpdateId update_id;
+  std::int64_t step = 0;  // where the workflow stood
+  Payload result;
+};
+
+struct FailUpdate {
+  UpdateId update_id;
+  std::string category = "application";
+  history::Failure failure;
+};
+
+// What a new run is made of; what is not said here it takes from the run that asks.
+struct Definition {
+  std::string workflow_type;
+  std::string workflow_class = {};
+  std::string fingerprint = {};
+  Shared<Declarations> declared = {};
+  std::string connection = {};
+  std::string queue = {};
+};
+
+struct StartChild {
+  std::int64_t step = 0;
+  Definition definition;
+  Payload arguments;
+  std::string instance_id = {};  // empty: minted
+  history::ParentClosePolicy policy = history::ParentClosePolicy::abandon;
+  std::optional<history::Seconds> execution_timeout = {};
+  std::optional<history::Seconds> run_timeout = {};
+  history::GroupPath group = {};
+};
+
+struct SignalChild {
+  ChildCallId call_id;
+  CommandId command_id;  // the same on every replay
+  std::string name;
+  Payload arguments;
+};
+
+struct ContinueAsNew {
+  std::int64_t step = 0;
+  Definition definition;  // as it is known now, which may be newer than this run's
+  Payload arguments;
+};
+
 struct CompleteWorkflow {
   Payload output;
 };
@@ -82,13 +201,18 @@ struct FailWorkflow {
   history::Failure failure;
 };
 
-using WorkflowCommand = std::variant<ScheduleActivity, StartTimer, RecordSideEffect, HandleFailure,
-                                     CompleteWorkflow, FailWorkflow>;
+using WorkflowCommand =
+    std::variant<ScheduleActivity, StartTimer, RecordSideEffect, HandleFailure, CompleteWorkflow,
+                 FailWorkflow, RecordVersion, UpsertMemo, UpsertSearchAttributes, OpenCondition,
+                 CloseCondition, OpenSignalWait, ApplySignal, ApplyUpdate, FailUpdate, StartChild,
+                 SignalChild, ContinueAsNew>;
 
 // Why code and history cannot be brought together. Never a failure of the workflow: the run stays
 // open until the code fits again.
 struct Blocked {
-  std::string reason;  // history_shape_mismatch, workflow_definition_unavailable, usage_error
+  // history_shape_mismatch, condition_wait_definition_mismatch, failure_resolution,
+  // workflow_definition_unavailable, usage_error
+  std::string reason;
   std::int64_t step = 0;
   std::string expected;               // what the code asked for now: "activity:payments.charge"
   std::vector<std::string> recorded;  // what history holds for that step
@@ -100,6 +224,8 @@ struct Blocked {
 struct Progress {
   std::vector<WorkflowCommand> commands;
   std::optional<Blocked> blocked;
+  // What the code holds in memory is not what history says (an update failed half way): replay it.
+  bool spoiled = false;
 };
 
 // ---- asked by workers

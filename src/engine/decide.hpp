@@ -3,6 +3,7 @@
 // engine is tested as given/when/then, and the simulator may run a year in a second.
 #pragma once
 #include "engine/commands.hpp"
+#include "engine/contract.hpp"
 #include "engine/tasks.hpp"
 #include "history/run_state.hpp"
 
@@ -18,8 +19,25 @@ class Ids {
   virtual std::string task_suffix() = 0;
 };
 
+// What one run may hold at once; 0 means no limit.
+struct Limits {
+  std::int64_t pending_activities = 2000;
+  std::int64_t pending_children = 1000;
+  std::int64_t pending_timers = 2000;
+  std::int64_t pending_signals = 5000;
+  std::int64_t pending_updates = 500;
+  std::int64_t barrier_leaves = 1000;
+  std::int64_t payload_bytes = 2 * 1024 * 1024;
+  std::int64_t memo_bytes = 256 * 1024;
+  std::int64_t search_attribute_bytes = 40 * 1024;
+  std::int64_t events_per_task = 5000;
+};
+
 struct Settings {
   std::chrono::seconds activity_lease{300};
+  Limits limits = {};
+  // An update that comes while an earlier signal is unapplied: refused, or applied after it.
+  bool updates_queue_behind_signals = false;
   std::int64_t max_lost_attempts =
       5;  // leases lost in a row before an activity counts as timed out
 };
@@ -30,15 +48,25 @@ struct Context {
   const Settings& settings;
 };
 
+// A run as decisions see it.
 struct Run {
   RunId id;
   history::RunState state;
   std::optional<TaskKey> workflow_task;  // the open one, if a row for it exists
 };
 
+// A run that comes into being with a decision of another: a child, or the next run of an instance.
+struct NewRun {
+  Run run;  // as its first events leave it
+  std::vector<history::EventBody> events;
+  std::vector<TaskChange> tasks;
+  bool continues = false;  // the deciding run's own instance goes on with it
+};
+
 struct Decision {
   std::vector<history::EventBody> events;
   std::vector<TaskChange> tasks;
+  std::vector<NewRun> opens;
   bool wake = false;  // workflow code has something new to see
 
   bool empty() const { return events.empty() && tasks.empty() && !wake; }
@@ -51,7 +79,20 @@ struct CommandOutcome {
   std::string rejection_reason;  // empty when accepted
   std::int64_t sequence = 0;     // of the command within its run; 0 when there is no run
   CommandId command_id;
+  std::string subject = {};      // the signal's or update's own id
+  ValidationErrors errors = {};  // what is wrong with the arguments
 };
+
+// Arguments as they are recorded: in declaration order, defaults filled in. Without a contract they
+// stay as they came, undecoded.
+struct CheckedArguments {
+  Payload arguments;
+  ValidationErrors errors;
+};
+CheckedArguments check_arguments(const Contract& contract, const Payload& given);
+
+// {"field": ["what is wrong", …]}
+Value errors_value(const ValidationErrors& errors);
 
 // ---- callers
 
@@ -59,7 +100,8 @@ struct StartDecision {
   CommandOutcome reply;
   RunId run_id;  // the new run, or the one that is already there
   bool opens_run = false;
-  Decision decision;  // on that run
+  Decision decision;         // on that run
+  std::string refusal = {};  // for the intake stream, as JSON: a refusal without an event
 };
 // `current` is the instance's current run, null when it has none yet.
 StartDecision decide_start(const Run* current, const StartCommand& command, const Context& context);
@@ -67,11 +109,32 @@ StartDecision decide_start(const Run* current, const StartCommand& command, cons
 struct CommandDecision {
   CommandOutcome reply;
   Decision decision;
+  std::string refusal = {};  // for the intake stream, as JSON: a refusal without an event
 };
+// A refusal before there is any run to decide on.
+CommandDecision refuse_not_started(std::string_view command_type, const Context& context);
+
 CommandDecision decide_close(const Run& run, const CloseCommand& command, const Context& context);
 // `blocked` tells that the run's workflow task is blocked: what repair can do something about.
 CommandDecision decide_repair(const Run& run, bool blocked, const RepairCommand& command,
                               const Context& context);
+CommandDecision decide_archive(const Run& run, const ArchiveCommand& command,
+                               const Context& context);
+CommandDecision decide_signal(const Run& run, const SignalCommand& command, const Context& context);
+CommandDecision decide_update(const Run& run, const UpdateCommand& command, const Context& context);
+
+// One start and one signal that stand or fall together. `current` as for decide_start; a closed one
+// makes way for a new run.
+struct SignalWithStart {
+  StartDecision start;
+  CommandOutcome signal;
+  std::string refusal;  // of the signal; then nothing was started
+};
+SignalWithStart decide_signal_with_start(const Run* current, const StartCommand& start,
+                                         const SignalCommand& signal, const Context& context);
+
+// What another run has to say; the task goes with it, whatever becomes of it.
+Decision decide_intent(const Run& run, const Task& intent, const Context& context);
 
 // ---- workflow code
 
@@ -99,6 +162,22 @@ struct ActivityReply {
 };
 ActivityReply decide_finish_activity(const Run& run, const ActivityOutcome& outcome,
                                      const Context& context);
+
+struct HeartbeatReply {
+  bool can_continue = false;
+  bool cancel_requested = false;
+  std::string reason;  // why not: run_cancelled, stale_attempt, …
+  Decision decision;
+};
+// `record` tells whether this one goes into history; the lease is renewed either way.
+HeartbeatReply decide_heartbeat(const Run& run, const ActivityId& activity,
+                                const AttemptId& attempt, std::optional<Value> progress,
+                                bool record, const Context& context);
+
+// Ends or retries an activity one of whose deadlines has passed; decides nothing before. Heartbeats
+// that history does not hold count too: `last_seen` is the latest one.
+Decision decide_activity_timeout(const Run& run, const Task& task,
+                                 std::optional<Timestamp> last_seen, const Context& context);
 
 Decision decide_fire_timer(const Run& run, const TimerId& timer, const Context& context);
 // Closes an overdue run; decides nothing while its deadline lies ahead.

@@ -8,7 +8,9 @@
 
 namespace dw::engine {
 
-enum class TaskType { workflow, activity, timer };
+// An intent is what one run has to say to another, an event in its stored form: it reaches the
+// other in a commit of its own, so that nobody waits for a busy neighbour.
+enum class TaskType { workflow, activity, timer, intent };
 enum class TaskStatus { ready, leased, blocked };
 
 std::string_view to_string(TaskType type);
@@ -29,10 +31,11 @@ struct Task {
   InstanceId instance_id;
   RunId run_id;
   std::string queue;
-  std::string subject;      // the activity or timer it is about; "deadline" for a run's end
+  std::string subject;      // the activity or timer it is about; "deadline" for a run's end,
+                            // "timeout:{activity}" for an activity's
   std::string lease_owner;  // while leased
   Timestamp lease_expires_at;
-  std::string note;  // why a blocked task is blocked, as JSON
+  std::string note;  // why a blocked task is blocked, or what an intent says, as JSON
   friend bool operator==(const Task&, const Task&) = default;
 };
 

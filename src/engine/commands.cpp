@@ -1,0 +1,222 @@
+// What callers ask of a run that is there: signal, update, cancel, terminate, repair, archive.
+#include "engine/parts.hpp"
+
+#include <fmt/format.h>
+
+namespace dw::engine {
+namespace {
+
+CommandDecision refused(std::string_view command_type, CommandOutcome outcome) {
+  CommandDecision result;
+  result.refusal = refusal_record(command_type, outcome);
+  result.reply = std::move(outcome);
+  return result;
+}
+
+// Not current, then not active: the order in which every command is judged.
+std::optional<std::pair<std::string, std::string>> not_addressed(
+    const Run& run, const std::optional<RunId>& requested) {
+  if (requested && *requested != run.id) {
+    return std::pair{"rejected_not_current", "selected_run_not_current"};
+  }
+  if (!run.state.open()) return std::pair{"rejected_not_active", "run_not_active"};
+  return std::nullopt;
+}
+
+const Contract* find(const std::vector<Contract>& contracts, std::string_view name) {
+  const auto found = std::ranges::find(contracts, name, &Contract::name);
+  return found == contracts.end() ? nullptr : &*found;
+}
+
+bool reached(std::size_t count, std::int64_t limit) {
+  return limit > 0 && static_cast<std::int64_t>(count) >= limit;
+}
+
+}  // namespace
+
+CheckedArguments check_arguments(const Contract& contract, const Payload& given) {
+  if (!contract.parameters) return {given, {}};
+  const auto value = decode(given);
+  if (!value) return {given, {{"arguments", {value.error().message}}}};
+  auto bound = bind_arguments(contract, *value);
+  if (!bound.ok()) return {given, std::move(bound.errors)};
+  Value normal{std::move(bound.arguments)};
+  if (normal == *value) return {given, {}};
+  auto encoded = encode(normal, given.codec);
+  if (!encoded) return {given, {{"arguments", {encoded.error().message}}}};
+  return {*std::move(encoded), {}};
+}
+
+Value errors_value(const ValidationErrors& errors) {
+  Value::Map map;
+  for (const auto& [field, messages] : errors) {
+    Value::Array list;
+    for (const std::string& message : messages) list.emplace_back(message);
+    map.emplace_back(field, std::move(list));
+  }
+  return map;
+}
+
+CommandDecision refuse_not_started(std::string_view command_type, const Context& context) {
+  const Command facts{CommandId{context.ids.ulid()}, 0, {}};
+  return refused(command_type, rejected(facts, "rejected_not_started", "instance_not_started"));
+}
+
+CommandDecision decide_signal(const Run& run, const SignalCommand& command,
+                              const Context& context) {
+  CommandDecision result;
+  const RunState& state = run.state;
+  Command facts = next_command(state.last_command_sequence, command.source, context);
+  if (!command.command_id.empty()) facts.id = command.command_id;
+  facts.on_run = command.requested_run.has_value();
+  facts.context = command.context;
+  const std::string signal_id = context.ids.ulid();
+
+  const auto refuse = [&](std::string outcome, std::string reason, ValidationErrors errors = {}) {
+    result.reply = rejected(facts, std::move(outcome), std::move(reason));
+    result.reply.subject = signal_id;
+    result.reply.errors = std::move(errors);
+    result.refusal =
+        refusal_record("signal", result.reply, command.name,
+                       too_large(command.arguments, context) ? nullptr : &command.arguments);
+    return result;
+  };
+  if (auto why = not_addressed(run, command.requested_run)) {
+    return refuse(why->first, why->second);
+  }
+  Payload arguments = command.arguments;
+  if (const auto& declared = state.start.declared) {
+    const Contract* contract = find(declared->signals, command.name);
+    if (!contract) return refuse("rejected_unknown_signal", "unknown_signal");
+    auto checked = check_arguments(*contract, command.arguments);
+    if (!checked.errors.empty()) {
+      return refuse("rejected_invalid_arguments", "invalid_signal_arguments",
+                    std::move(checked.errors));
+    }
+    arguments = std::move(checked.arguments);
+  }
+  if (too_large(arguments, context) ||
+      reached(state.signals.size(), context.settings.limits.pending_signals)) {
+    return refuse({}, "structural_limit_exceeded");
+  }
+
+  SignalReceived event{facts, SignalId{signal_id}, command.name, std::move(arguments), {}};
+  const bool queued =
+      std::ranges::find(state.signals, command.name, &PendingSignal::name) != state.signals.end();
+  if (!queued) {
+    for (const history::OpenSignalWait& wait : state.signal_waits) {
+      if (wait.name == command.name) event.wait = wait.id.str();
+    }
+  }
+  result.reply = accepted(facts, "signal_received");
+  result.reply.subject = signal_id;
+  result.decision.events.emplace_back(std::move(event));
+  result.decision.wake = true;
+  return result;
+}
+
+CommandDecision decide_update(const Run& run, const UpdateCommand& command,
+                              const Context& context) {
+  CommandDecision result;
+  const RunState& state = run.state;
+  Command facts = next_command(state.last_command_sequence, command.source, context);
+  facts.on_run = command.requested_run.has_value();
+  const UpdateId id{context.ids.ulid()};
+
+  // On a run that is there, a refusal is an event of it.
+  const auto refuse = [&](std::string outcome, std::string reason, ValidationErrors errors = {}) {
+    UpdateRejected event{facts, id, command.name, command.arguments, outcome, reason, {}};
+    // What is too large to be accepted is too large to be kept: an empty list stands for it.
+    if (too_large(command.arguments, context)) {
+      event.arguments = {std::string{json_codec}, "[]"};
+    }
+    if (!errors.empty()) event.validation_errors = errors_value(errors);
+    result.decision.events.emplace_back(std::move(event));
+    result.reply = rejected(facts, std::move(outcome), std::move(reason));
+    result.reply.subject = id.str();
+    result.reply.errors = std::move(errors);
+    return result;
+  };
+  if (auto why = not_addressed(run, command.requested_run)) {
+    return refuse(why->first, why->second);
+  }
+  const Contract* contract =
+      state.start.declared ? find(state.start.declared->updates, command.name) : nullptr;
+  if (!contract) return refuse("rejected_unknown_update", "unknown_update");
+  auto checked = check_arguments(*contract, command.arguments);
+  if (!checked.errors.empty()) {
+    return refuse("rejected_invalid_arguments", "invalid_update_arguments",
+                  std::move(checked.errors));
+  }
+  if (!command.definition_available) {
+    return refuse("rejected_workflow_definition_unavailable", "workflow_definition_unavailable");
+  }
+  if (!state.signals.empty() && !context.settings.updates_queue_behind_signals) {
+    return refuse("rejected_pending_signal", "earlier_signal_pending");
+  }
+  if (too_large(checked.arguments, context) ||
+      reached(state.updates.size(), context.settings.limits.pending_updates)) {
+    return refuse({}, "structural_limit_exceeded");
+  }
+  result.decision.events.emplace_back(
+      UpdateAccepted{facts, id, command.name, std::move(checked.arguments)});
+  result.decision.wake = true;
+  result.reply = accepted(facts, {});
+  result.reply.subject = id.str();
+  return result;
+}
+
+CommandDecision decide_close(const Run& run, const CloseCommand& command, const Context& context) {
+  CommandDecision result;
+  Command facts = next_command(run.state.last_command_sequence, command.source, context);
+  facts.on_run = command.requested_run.has_value();
+  facts.context = command.context;
+  const bool cancel = command.kind == CloseCommand::Kind::cancel;
+  if (auto why = not_addressed(run, command.requested_run)) {
+    return refused(cancel ? "cancel" : "terminate", rejected(facts, why->first, why->second));
+  }
+  const FailureId failure{context.ids.ulid()};
+  if (cancel) {
+    result.reply = accepted(facts, "cancelled");
+    result.decision.events.emplace_back(CancelRequested{std::move(facts), command.reason});
+    close_run(run, {}, WorkflowCancelled{failure, command.reason}, result.decision, context);
+  } else {
+    result.reply = accepted(facts, "terminated");
+    result.decision.events.emplace_back(TerminateRequested{std::move(facts), command.reason});
+    close_run(run, {}, WorkflowTerminated{failure, command.reason}, result.decision, context);
+  }
+  return result;
+}
+
+CommandDecision decide_repair(const Run& run, bool blocked, const RepairCommand& command,
+                              const Context& context) {
+  CommandDecision result;
+  Command facts = next_command(run.state.last_command_sequence, command.source, context);
+  facts.on_run = command.requested_run.has_value();
+  if (auto why = not_addressed(run, command.requested_run)) {
+    return refused("repair", rejected(facts, why->first, why->second));
+  }
+  result.reply = accepted(facts, blocked ? "repair_dispatched" : "repair_not_needed");
+  result.decision.events.emplace_back(RepairRequested{std::move(facts), result.reply.outcome});
+  if (blocked && run.workflow_task) result.decision.tasks.push_back(remove(*run.workflow_task));
+  result.decision.wake = blocked;
+  return result;
+}
+
+CommandDecision decide_archive(const Run& run, const ArchiveCommand& command,
+                               const Context& context) {
+  CommandDecision result;
+  Command facts = next_command(run.state.last_command_sequence, command.source, context);
+  if (!is_terminal(run.state.status)) {
+    return refused("archive", rejected(facts, "rejected_run_not_closed", "run_not_closed"));
+  }
+  const bool first = !run.state.archived_at.has_value();
+  const CommandId id = facts.id;
+  result.reply = accepted(facts, first ? "archived" : "archive_not_needed");
+  result.decision.events.emplace_back(
+      ArchiveRequested{std::move(facts), result.reply.outcome, command.reason});
+  if (first) result.decision.events.emplace_back(WorkflowArchived{id, command.reason});
+  return result;
+}
+
+}  // namespace dw::engine

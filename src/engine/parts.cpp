@@ -1,0 +1,264 @@
+#include "engine/parts.hpp"
+
+#include "core/assert.hpp"
+#include "core/json_writer.hpp"
+
+#include <fmt/format.h>
+
+namespace dw::engine {
+namespace {
+
+// How the end of a run looks from its parent's side.
+EventBody seen_by_parent(const Run& child, const ChildCallId& call, const EventBody& terminal,
+                         const Context& context) {
+  const auto failed = [&](std::string reason, Failure failure) -> EventBody {
+    return ChildRunFailed{call, child.id, FailureId{context.ids.ulid()}, std::move(reason),
+                          std::move(failure)};
+  };
+  return std::visit(
+      overloaded{[&](const WorkflowCompleted& e) -> EventBody {
+                   return ChildRunCompleted{call, child.id, e.output};
+                 },
+                 [&](const WorkflowFailed& e) { return failed("failed", e.failure); },
+                 [&](const WorkflowTimedOut& e) { return failed("timed_out", failure_of(e)); },
+                 [&](const WorkflowCancelled& e) -> EventBody {
+                   return ChildRunCancelled{call, child.id, FailureId{context.ids.ulid()},
+                                            failure_of(e).message};
+                 },
+                 [&](const WorkflowTerminated& e) -> EventBody {
+                   return ChildRunTerminated{call, child.id, FailureId{context.ids.ulid()},
+                                             failure_of(e).message};
+                 },
+                 [&](const WorkflowContinuedAsNew& e) -> EventBody {
+                   return ChildRunStarted{call, e.run_id, e.run_number};
+                 },
+                 [](const auto&) -> EventBody {
+                   DW_ASSERT(false, "a run ends with a terminal event");
+                   return {};
+                 }},
+      terminal);
+}
+
+std::string_view closed_reason(const EventBody& terminal) {
+  if (std::holds_alternative<WorkflowCompleted>(terminal)) return "completed";
+  if (std::holds_alternative<WorkflowFailed>(terminal)) return "failed";
+  if (std::holds_alternative<WorkflowTimedOut>(terminal)) return "timed_out";
+  if (std::holds_alternative<WorkflowCancelled>(terminal)) return "cancelled";
+  if (std::holds_alternative<WorkflowTerminated>(terminal)) return "terminated";
+  return "continued";
+}
+
+// Children with a close policy hear of their parent's end.
+void tell_child(const Run& parent, const OpenChild& child, std::string_view reason,
+                Decision& decision, const Context& context) {
+  if (child.policy == ParentClosePolicy::abandon || child.run_id.empty()) return;
+  const WorkflowStarted& start = parent.state.start;
+  Command command{CommandId{context.ids.ulid()}, 0, "workflow"};
+  CommandContext from;
+  from.parent_instance_id = start.instance_id.str();
+  from.parent_run_id = parent.id.str();
+  from.parent_step = child.step;
+  from.child_call_id = child.id.str();
+  command.context = std::move(from);
+  std::string why =
+      fmt::format("parent closed as {}; close policy {}", reason, to_string(child.policy));
+  EventBody says = child.policy == ParentClosePolicy::request_cancel
+                       ? EventBody{CancelRequested{std::move(command), std::move(why)}}
+                       : EventBody{TerminateRequested{std::move(command), std::move(why)}};
+  decision.tasks.push_back(
+      put(intent_for(start.ns, child.instance_id, child.run_id, says, context)));
+}
+
+void close_update(const UpdateId& id, std::string_view reason, Decision& decision,
+                  const Context& context) {
+  UpdateCompleted event;
+  event.update_id = id;
+  event.failure_id = FailureId{context.ids.ulid()};
+  event.category = "application";
+  event.failure = Failure{"dw::UpdateNotApplied",
+                          {},
+                          fmt::format("the run closed ({}) before the update was applied", reason),
+                          true};
+  event.terminal_reason = reason;
+  decision.events.emplace_back(std::move(event));
+}
+
+}  // namespace
+
+std::optional<TaskKey> deadline_key(const Run& run) {
+  const auto at = run.state.deadline();
+  if (!at) return std::nullopt;
+  return TaskKey{*at, task_id(run.id, deadline_subject)};
+}
+
+std::optional<TaskKey> timeout_key(const Run& run, const OpenActivity& activity) {
+  const auto at = activity.next_deadline();
+  if (!at) return std::nullopt;
+  return TaskKey{*at, task_id(run.id, activity.task + ".timeout")};
+}
+
+Task task_for(const Run& run, TaskKey key, TaskType type) {
+  const WorkflowStarted& start = run.state.start;
+  Task task;
+  task.key = std::move(key);
+  task.type = type;
+  task.ns = start.ns;
+  task.instance_id = start.instance_id;
+  task.run_id = run.id;
+  task.queue = start.queue;
+  return task;
+}
+
+Task timeout_task(const Run& run, const OpenActivity& activity, TaskKey key) {
+  Task task = task_for(run, std::move(key), TaskType::timer);
+  task.subject = std::string{timeout_subject} + activity.id.str();
+  return task;
+}
+
+Command next_command(std::int64_t last_sequence, std::string source, const Context& context) {
+  return {CommandId{context.ids.ulid()}, last_sequence + 1, std::move(source)};
+}
+
+CommandOutcome accepted(const Command& command, std::string outcome) {
+  return {true, std::move(outcome), {}, command.sequence, command.id};
+}
+
+CommandOutcome rejected(const Command& command, std::string outcome, std::string reason) {
+  return {false, std::move(outcome), std::move(reason), command.sequence, command.id};
+}
+
+std::string refusal_record(std::string_view command_type, const CommandOutcome& outcome,
+                           std::string_view name, const Payload* arguments) {
+  std::string record;
+  JsonWriter json{record};
+  json.begin_object()
+      .field("type", "CommandRecorded")
+      .field("id", outcome.command_id.view())
+      .field("command_type", command_type)
+      .field("command_sequence", outcome.sequence)
+      .field("status", "rejected")
+      .field("outcome", std::string_view{outcome.outcome})
+      .field("rejection_reason", std::string_view{outcome.rejection_reason});
+  if (!name.empty()) json.field("target_name", name);
+  if (!outcome.subject.empty()) json.field("signal_id", std::string_view{outcome.subject});
+  if (arguments) json.field("arguments", *arguments);
+  if (!outcome.errors.empty())
+    json.key("validation_errors").raw(to_json(errors_value(outcome.errors)));
+  json.end_object();
+  return record;
+}
+
+bool too_large(const Payload& payload, const Context& context) {
+  const auto limit = context.settings.limits.payload_bytes;
+  return limit > 0 && static_cast<std::int64_t>(payload.bytes.size()) > limit;
+}
+
+void close_run(const Run& run, const Opened& opened, EventBody terminal, Decision& decision,
+               const Context& context) {
+  for (const OpenActivity& activity : run.state.activities) {
+    decision.events.emplace_back(ActivityCancelled{activity.id});
+    decision.tasks.push_back(remove(key_of(run, activity)));
+    if (auto key = timeout_key(run, activity)) decision.tasks.push_back(remove(*std::move(key)));
+  }
+  for (const auto& [id, tasks] : opened.activities) {
+    decision.events.emplace_back(ActivityCancelled{id});
+    for (const TaskKey& task : tasks) decision.tasks.push_back(remove(task));
+  }
+  for (const OpenTimer& timer : run.state.timers) {
+    const auto settled = [&](const auto& change) {
+      const auto* cancelled = std::get_if<TimerCancelled>(&change);
+      return cancelled && cancelled->timer_id == timer.id;
+    };
+    if (std::ranges::any_of(decision.events, settled)) continue;
+    decision.events.emplace_back(TimerCancelled{timer.id});
+    decision.tasks.push_back(remove(key_of(run, timer)));
+  }
+  for (const auto& [id, task] : opened.timers) {
+    decision.events.emplace_back(TimerCancelled{id});
+    decision.tasks.push_back(remove(task));
+  }
+
+  const std::string reason{closed_reason(terminal)};
+  const bool continues = std::holds_alternative<WorkflowContinuedAsNew>(terminal);
+  const Shared<Lineage>& lineage = run.state.start.lineage;
+  if (lineage && !lineage->call_id.empty()) {
+    const auto says = seen_by_parent(run, ChildCallId{lineage->call_id}, terminal, context);
+    if (auto word = tell_parent(run, says, context))
+      decision.tasks.push_back(put(*std::move(word)));
+  }
+  decision.events.push_back(std::move(terminal));
+  for (const PendingUpdate& update : run.state.updates) {
+    const bool done =
+        std::ranges::find(opened.completed_updates, update.id) != opened.completed_updates.end();
+    const bool moves_on = continues && !update.command.on_run;
+    if (!done && !moves_on) close_update(update.id, reason, decision, context);
+  }
+  if (!continues) {
+    for (const OpenChild& child : run.state.children) {
+      tell_child(run, child, reason, decision, context);
+    }
+    for (const OpenChild& child : opened.children) {
+      tell_child(run, child, reason, decision, context);
+    }
+  }
+  if (run.workflow_task) decision.tasks.push_back(remove(*run.workflow_task));
+  if (auto key = deadline_key(run)) decision.tasks.push_back(remove(*std::move(key)));
+}
+
+NewRun open_run(RunId id, std::vector<EventBody> events, const Context& context) {
+  NewRun opened;
+  opened.run.id = std::move(id);
+  Decision first;
+  first.events = std::move(events);
+  stage(opened.run, first, context.now);
+  opened.events = std::move(first.events);
+  auto task = workflow_task(opened.run, context);
+  opened.run.workflow_task = task.task.key;
+  opened.tasks.push_back(std::move(task));
+  if (auto key = deadline_key(opened.run)) {
+    Task deadline = task_for(opened.run, *std::move(key), TaskType::workflow);
+    deadline.subject = deadline_subject;
+    opened.tasks.push_back(put(std::move(deadline)));
+  }
+  return opened;
+}
+
+bool waits_for_others(const Run& run, const GroupPath& group, std::int64_t step) {
+  if (group.empty()) return false;
+  const auto first = group.front().base;
+  const auto end = first + group.front().size;
+  const auto inside = [&](const auto& open) {
+    return open.step >= first && open.step < end && open.step != step;
+  };
+  return std::ranges::any_of(run.state.activities, inside) ||
+         std::ranges::any_of(run.state.children, inside);
+}
+
+TaskChange workflow_task(const Run& run, const Context& context) {
+  return put(task_for(run, {time_of(run, context), task_id(run.id, context.ids.task_suffix())},
+                      TaskType::workflow));
+}
+
+std::vector<Event> stage(Run& run, const Decision& decision, Timestamp now) {
+  std::vector<Event> events;
+  events.reserve(decision.events.size());
+  now = std::max(now, run.state.last_recorded_at);
+  for (const EventBody& body : decision.events) {
+    events.push_back({run.state.last_sequence + 1, now, body});
+    const auto applied = history::apply(run.state, events.back());
+    DW_ASSERT(applied, applied ? "" : applied.error().message);
+  }
+  return events;
+}
+
+std::string_view to_string(TaskType type) {
+  static constexpr std::string_view words[] = {"workflow", "activity", "timer", "intent"};
+  return words[static_cast<std::size_t>(type)];
+}
+
+std::string_view to_string(TaskStatus status) {
+  static constexpr std::string_view words[] = {"ready", "leased", "blocked"};
+  return words[static_cast<std::size_t>(status)];
+}
+
+}  // namespace dw::engine

@@ -1,0 +1,71 @@
+// What the decisions share. For this room's own files only.
+#pragma once
+#include "engine/decide.hpp"
+#include "history/fold.hpp"
+
+#include <algorithm>
+
+namespace dw::engine {
+
+using namespace dw::history;
+
+inline constexpr std::string_view deadline_subject = "deadline";
+inline constexpr std::string_view timeout_subject = "timeout:";
+
+inline TaskKey key_of(const Run& run, const OpenActivity& activity) {
+  return {activity.available_at, task_id(run.id, activity.task)};
+}
+inline TaskKey key_of(const Run& run, const OpenTimer& timer) {
+  return {timer.fire_at, task_id(run.id, timer.task)};
+}
+// The row that watches an activity's deadlines. Derived from history; one that a heartbeat has made
+// obsolete is found so when it comes due.
+std::optional<TaskKey> timeout_key(const Run& run, const OpenActivity& activity);
+// Derived from the start alone, so that no row needs to remember it.
+std::optional<TaskKey> deadline_key(const Run& run);
+
+Task task_for(const Run& run, TaskKey key, TaskType type);
+Task timeout_task(const Run& run, const OpenActivity& activity, TaskKey key);
+
+inline Timestamp time_of(const Run& run, const Context& context) {
+  return std::max(context.now, run.state.last_recorded_at);
+}
+
+Command next_command(std::int64_t last_sequence, std::string source, const Context& context);
+CommandOutcome accepted(const Command& command, std::string outcome);
+CommandOutcome rejected(const Command& command, std::string outcome, std::string reason);
+
+// A command that was refused, as the intake stream keeps it. Arguments too large to be stored are
+// left out.
+std::string refusal_record(std::string_view command_type, const CommandOutcome& outcome,
+                           std::string_view name = {}, const Payload* arguments = nullptr);
+
+bool too_large(const Payload& payload, const Context& context);
+
+// What a batch of steps opened before it closed the run, not yet part of the run's state.
+struct Opened {
+  std::vector<std::pair<ActivityId, std::vector<TaskKey>>> activities;
+  std::vector<std::pair<TimerId, TaskKey>> timers;
+  std::vector<OpenChild> children;
+  std::vector<UpdateId> completed_updates;
+};
+
+// Shared by every way a run ends: what is open is cancelled in step order, each task leaves with
+// the event that makes it pointless, then the terminal event, then what its end means to others:
+// updates that will never be applied, children with a close policy, the parent.
+void close_run(const Run& run, const Opened& opened, EventBody terminal, Decision& decision,
+               const Context& context);
+
+// A word from one run to another, in a commit of its own.
+Task intent_for(const Namespace& ns, const InstanceId& instance, const RunId& target,
+                const EventBody& says, const Context& context);
+// To the parent of a child, if it has one.
+std::optional<Task> tell_parent(const Run& child, const EventBody& event, const Context& context);
+
+// A new run's first events, folded; its code waits for a workflow task.
+NewRun open_run(RunId id, std::vector<EventBody> events, const Context& context);
+
+// Would more work of that group's steps still be open? Then one success wakes nobody.
+bool waits_for_others(const Run& run, const GroupPath& group, std::int64_t step);
+
+}  // namespace dw::engine

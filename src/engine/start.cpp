@@ -1,0 +1,137 @@
+// Starts, alone or with a signal.
+#include "engine/parts.hpp"
+
+namespace dw::engine {
+namespace {
+
+void open_new(StartDecision& start, const StartCommand& command, std::int64_t run_number,
+              Command facts, const Context& context) {
+  start.opens_run = true;
+  start.run_id = RunId{context.ids.ulid()};
+  start.reply = accepted(facts, "started_new");
+
+  WorkflowStarted event;
+  event.ns = command.ns;
+  event.instance_id = command.instance_id;
+  event.run_number = run_number;
+  event.workflow_type = command.workflow_type;
+  event.workflow_class = command.workflow_class;
+  event.fingerprint = command.fingerprint;
+  event.declared = command.declared;
+  event.arguments = command.arguments;
+  event.connection = command.connection;
+  event.queue = command.queue;
+  event.compatibility = command.compatibility;
+  event.business_key = command.business_key;
+  event.labels = command.labels;
+  event.memo = command.memo;
+  event.search_attributes = command.search_attributes;
+  event.execution_timeout = command.execution_timeout;
+  event.run_timeout = command.run_timeout;
+
+  if (event.execution_timeout || event.run_timeout) {
+    Run opened{start.run_id, {}, {}};
+    opened.state.start = event;
+    opened.state.started_at = context.now;
+    Task deadline = task_for(opened, *deadline_key(opened), TaskType::workflow);
+    deadline.subject = deadline_subject;
+    start.decision.tasks.push_back(put(std::move(deadline)));
+  }
+  start.decision.events.emplace_back(StartAccepted{std::move(facts), start.reply.outcome});
+  start.decision.events.emplace_back(std::move(event));
+  start.decision.wake = true;
+}
+
+// There is no run to number the command by.
+void refuse_too_large(StartDecision& start, Command facts) {
+  facts.sequence = 0;
+  start.reply = rejected(facts, {}, "structural_limit_exceeded");
+  start.refusal = refusal_record("start", start.reply);
+}
+
+}  // namespace
+
+StartDecision decide_start(const Run* current, const StartCommand& command,
+                           const Context& context) {
+  StartDecision start;
+  const auto last = current ? current->state.last_command_sequence : 0;
+  Command facts = next_command(last, command.source, context);
+  if (!current) {
+    if (too_large(command.arguments, context)) {
+      refuse_too_large(start, std::move(facts));
+      return start;
+    }
+    open_new(start, command, 1, std::move(facts), context);
+    return start;
+  }
+  start.run_id = current->id;
+  if (command.duplicate_start_policy == DuplicateStartPolicy::return_existing_active &&
+      current->state.open()) {
+    start.reply = accepted(facts, "returned_existing_active");
+    start.decision.events.emplace_back(StartAccepted{std::move(facts), start.reply.outcome});
+  } else {
+    start.reply = rejected(facts, "rejected_duplicate", "instance_already_started");
+    start.decision.events.emplace_back(
+        StartRejected{std::move(facts), start.reply.rejection_reason});
+  }
+  return start;
+}
+
+SignalWithStart decide_signal_with_start(const Run* current, const StartCommand& start,
+                                         const SignalCommand& signal, const Context& context) {
+  SignalWithStart both;
+  CommandContext group;
+  group.intake_mode = "signal_with_start";
+  group.intake_group = context.ids.ulid();
+  const Shared<CommandContext> shared{std::move(group)};
+
+  // The signal is judged against the run it will meet, which may not be there yet.
+  const bool joins = current && current->state.open();
+  StartDecision& begun = both.start;
+  Run run;
+  if (joins) {
+    run = *current;
+    begun.run_id = run.id;
+    Command facts = next_command(run.state.last_command_sequence, start.source, context);
+    facts.context = shared;
+    begun.reply = accepted(facts, "returned_existing_active");
+    begun.decision.events.emplace_back(StartAccepted{std::move(facts), begun.reply.outcome});
+  } else {
+    Command facts = next_command(0, start.source, context);
+    facts.context = shared;
+    if (too_large(start.arguments, context)) {
+      refuse_too_large(begun, std::move(facts));
+      both.signal = begun.reply;
+      if (current) both.signal.sequence = current->state.last_command_sequence + 1;
+      both.refusal = refusal_record("start", both.signal);
+      return both;
+    }
+    const auto number = current ? current->state.start.run_number + 1 : 1;
+    open_new(begun, start, number, std::move(facts), context);
+    run.id = begun.run_id;
+  }
+  Run staged = run;
+  stage(staged, begun.decision, context.now);
+
+  SignalCommand grouped = signal;
+  grouped.context = shared;
+  auto received = decide_signal(staged, grouped, context);
+  both.signal = std::move(received.reply);
+  if (!both.signal.accepted) {
+    // Nothing was started, so the start took no number.
+    both.signal.sequence = current ? current->state.last_command_sequence + 1 : 0;
+    both.refusal =
+        refusal_record("signal", both.signal, signal.name,
+                       too_large(signal.arguments, context) ? nullptr : &signal.arguments);
+    begun = {};
+    if (current) begun.run_id = current->id;
+    return both;
+  }
+  for (EventBody& event : received.decision.events) {
+    begun.decision.events.push_back(std::move(event));
+  }
+  begun.decision.wake = true;
+  return both;
+}
+
+}  // namespace dw::engine
