@@ -46,7 +46,8 @@ struct EngineOptions {
   std::size_t max_warm_workflows = 2048;  // suspended fibers kept; others replay
   std::size_t max_warm_bytes = 128 * 1024 * 1024;
   std::size_t workflow_stack_bytes = 256 * 1024;
-  std::size_t max_queued_commits = 20'000;  // beyond it callers get `overloaded`
+  std::size_t max_queued_commits = 20'000;           // beyond it callers get `overloaded`
+  std::chrono::milliseconds update_timeout{10'000};  // how long update() waits for its answer
 };
 
 struct RunInfo {
@@ -75,6 +76,16 @@ struct CommandReply {
   std::string rejection_reason;  // run_not_active, …
 };
 
+// A signal on its way: `engine.start_with(dw::send(approve, "ann"), order, {.id = "o-1"}, …)`.
+struct SignalCall {
+  std::string name;
+  Payload arguments;
+};
+template <typename... T, typename... A>
+requires(sizeof...(T) == sizeof...(A)) SignalCall send(const Signal<T...>& signal, A&&... args) {
+  return {signal.name, detail::arguments_of<T...>(std::forward<A>(args)...)};
+}
+
 class Engine;
 
 namespace detail {
@@ -102,7 +113,8 @@ struct EngineAccess;  // for tests that bring their own store
 
 }  // namespace detail
 
-// One run of a workflow. Cheap to copy; outlives nothing.
+// A workflow, by its instance id. Commands go to whatever run is current; a workflow that continues
+// as new is followed to its end. Cheap to copy; outlives nothing.
 class WorkflowHandle {
  public:
   WorkflowHandle(std::shared_ptr<detail::EngineImpl> engine, detail::RunRef run, bool started_new)
@@ -118,6 +130,30 @@ class WorkflowHandle {
   CommandReply terminate(std::string reason = {});
   // Asks a run that replay blocked to try again, after the code was mended.
   CommandReply repair();
+  // Marks a closed run as filed away; its history stays.
+  CommandReply archive(std::string reason = {});
+
+  // Delivers a message; it is durable when this returns. A refusal (unknown name, wrong arguments,
+  // closed run) is an answer.
+  template <typename... T, typename... A>
+  requires(sizeof...(T) == sizeof...(A)) CommandReply
+      signal(const Signal<T...>& signal, A&&... args) {
+    return send(dw::send(signal, std::forward<A>(args)...));
+  }
+  CommandReply send(SignalCall signal);
+
+  // Asks the workflow's state, without leaving a trace: handle.query<int>("balance").
+  template <typename R, typename... A>
+  R query(std::string_view name, const A&... args) const {
+    return detail::result_as<R>(query_erased(name, detail::arguments_of(args...)), name);
+  }
+
+  // Changes the workflow's state and waits for the answer: handle.update<int>("top-up", 5). Throws
+  // UpdateError when it is refused or its body throws, or when there is no answer in time.
+  template <typename R = void, typename... A>
+  R update(std::string_view name, const A&... args) {
+    return detail::result_as<R>(update_erased(name, detail::arguments_of(args...)), name);
+  }
 
   // Blocks until the run has closed.
   void wait() const;
@@ -128,6 +164,8 @@ class WorkflowHandle {
 
  protected:
   Payload wait_for_output() const;
+  Payload query_erased(std::string_view name, Payload arguments) const;
+  Payload update_erased(std::string_view name, Payload arguments);
 
  private:
   std::shared_ptr<detail::EngineImpl> engine_;
@@ -183,6 +221,17 @@ class Engine {
     return Handle<R>{start_erased(std::string{type}, options, detail::arguments_of(args...))};
   }
 
+  // Starts the workflow, or finds it running, and delivers the signal, all or nothing: the signal
+  // is there before the workflow takes its first step. A closed one is started anew.
+  template <typename R, typename... P, typename... A>
+  requires(sizeof...(P) ==
+           sizeof...(A)) Handle<R> start_with(SignalCall signal, R (*function)(P...),
+                                              const StartOptions& options, A&&... args) {
+    return Handle<R>{start_with_erased(
+        std::move(signal), std::string{registry().workflow_type(detail::function_key(function))},
+        options, detail::arguments_for(function, std::forward<A>(args)...))};
+  }
+
   // The callback form, for callers that have thousands under way and no thread for each: called
   // once from an engine thread when the start is durable, or with the error that refused it.
   void start_async(std::string_view type, const StartOptions& options, Payload arguments,
@@ -209,6 +258,8 @@ class Engine {
   explicit Engine(std::shared_ptr<detail::EngineImpl> impl) : impl_(std::move(impl)) {}
 
   WorkflowHandle start_erased(std::string type, const StartOptions& options, Payload arguments);
+  WorkflowHandle start_with_erased(SignalCall signal, std::string type, const StartOptions& options,
+                                   Payload arguments);
 
   std::shared_ptr<detail::EngineImpl> impl_;
 };

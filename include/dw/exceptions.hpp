@@ -27,9 +27,14 @@ class UsageError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-// Thrown into workflow code when an activity has failed for good: its retries are used up, it must
-// not be retried, or it was lost too often. Catch it to compensate.
-class ActivityError : public std::exception {
+// Says that the exception in hand is an activity's, failed for good: its retries are used up, it
+// must not be retried, it took too long. What is thrown is also of the type the activity threw, if
+// that is a standard exception or one the registry knows: catch either.
+//
+//   try { dw::activity(charge, order); }
+//   catch (const CardDeclined& declined) { … }      // registered with registry.exception<…>()
+//   catch (const dw::ActivityError& error) { … }    // whatever it was
+class ActivityError {
  public:
   ActivityError(std::string activity_type, std::string exception_class, std::string exception_type,
                 std::string message)
@@ -38,8 +43,9 @@ class ActivityError : public std::exception {
         exception_type_(std::move(exception_type)),
         message_(std::move(message)),
         what_("activity '" + activity_type_ + "' failed: " + message_) {}
+  virtual ~ActivityError() = default;
 
-  const char* what() const noexcept override { return what_.c_str(); }
+  const char* what() const noexcept { return what_.c_str(); }
   const std::string& activity_type() const { return activity_type_; }
   const std::string& exception_class() const { return exception_class_; }  // "std::runtime_error"
   const std::string& exception_type() const { return exception_type_; }    // "timeout" for timeouts
@@ -47,6 +53,49 @@ class ActivityError : public std::exception {
 
  private:
   std::string activity_type_, exception_class_, exception_type_, message_, what_;
+};
+
+// Likewise of a child workflow. One that was cancelled or terminated is no std::exception: a broad
+// handler must not take an order to stop for an error.
+class ChildError {
+ public:
+  ChildError(std::string workflow_type, std::string closed_reason, std::string exception_class,
+             std::string exception_type, std::string message)
+      : workflow_type_(std::move(workflow_type)),
+        closed_reason_(std::move(closed_reason)),
+        exception_class_(std::move(exception_class)),
+        exception_type_(std::move(exception_type)),
+        message_(std::move(message)),
+        what_("child workflow '" + workflow_type_ + "' " + closed_reason_ + ": " + message_) {}
+  virtual ~ChildError() = default;
+
+  const char* what() const noexcept { return what_.c_str(); }
+  const std::string& workflow_type() const { return workflow_type_; }
+  const std::string& closed_reason() const { return closed_reason_; }  // failed, cancelled, …
+  const std::string& exception_class() const { return exception_class_; }
+  const std::string& exception_type() const { return exception_type_; }
+  const std::string& message() const { return message_; }
+
+ private:
+  std::string workflow_type_, closed_reason_, exception_class_, exception_type_, message_, what_;
+};
+
+// A failure recorded by a worker in another language, of a type nobody registered here.
+class RestoredWorkflowError {
+ public:
+  RestoredWorkflowError(std::string type, std::string message)
+      : type_(std::move(type)), message_(std::move(message)) {}
+  const std::string& type() const { return type_; }
+  const std::string& message() const { return message_; }
+
+ private:
+  std::string type_, message_;
+};
+
+// Thrown when this code cannot follow the variant of itself that a run began with.
+class VersionNotSupported : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 // Thrown by activity code to say: trying again will not help.
@@ -71,6 +120,18 @@ class WorkflowError : public std::runtime_error {
 
  private:
   std::string closed_reason_, exception_class_, message_;
+};
+
+// Thrown by Handle::update() when the update was refused or its body failed.
+class UpdateError : public std::runtime_error {
+ public:
+  UpdateError(const std::string& update, std::string reason, const std::string& message)
+      : std::runtime_error("update '" + update + "' " + message), reason_(std::move(reason)) {}
+  // unknown_update, invalid_update_arguments, run_not_active, …; update_failed when its body threw
+  const std::string& reason() const { return reason_; }
+
+ private:
+  std::string reason_;
 };
 
 }  // namespace dw

@@ -14,12 +14,15 @@
 #include <dw/time.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -34,6 +37,42 @@ struct ActivityOptions {
   std::vector<std::string> non_retryable_error_types = {};
   std::string connection = {};
   std::string queue = {};
+  std::optional<std::chrono::seconds> start_to_close = {};     // one attempt
+  std::optional<std::chrono::seconds> schedule_to_start = {};  // waiting for a worker
+  std::optional<std::chrono::seconds> schedule_to_close =
+      {};                                              // all attempts together; never retried
+  std::optional<std::chrono::seconds> heartbeat = {};  // between two signs of life
+};
+
+// What becomes of a child when its parent ends.
+enum class ParentClose { abandon, request_cancel, terminate };
+
+struct ChildOptions {
+  std::string id = {};  // of the child's instance; empty: the engine picks one
+  ParentClose parent_close = ParentClose::abandon;
+  std::string connection = {};
+  std::string queue = {};
+  std::optional<std::chrono::seconds> execution_timeout = {};
+  std::optional<std::chrono::seconds> run_timeout = {};
+};
+
+struct AwaitOptions {
+  std::string key = {};  // ^[A-Za-z0-9._:-]{1,128}$: a replay checks that it is still this one
+  std::string definition = {};  // text that says what the condition is; likewise checked
+  std::optional<std::chrono::seconds> timeout = {};
+};
+
+// A message to a running workflow: its name, what it carries, and what the parts are called.
+//
+//   inline const dw::Signal<std::string> approve{"approve", {"by"}};
+//
+//   registry.workflow("order", order).signal(approve);   // declared
+//   handle.signal(approve, "ann");                        // sent
+//   const std::string by = dw::await(approve);            // received
+template <typename... T>
+struct Signal {
+  std::string name;
+  std::vector<std::string> parameters = {};
 };
 
 namespace detail {
@@ -45,6 +84,21 @@ FunctionKey function_key(R (*function)(P...)) {
   return reinterpret_cast<FunctionKey>(function);
 }
 
+// One call of a barrier, or a barrier within it.
+struct CallTree {
+  bool leaf = false;
+  bool child = false;  // of a leaf: a child workflow, not an activity
+  std::string type;
+  ActivityOptions activity_options;
+  ChildOptions child_options;
+  Payload arguments;
+  std::vector<CallTree> members;  // of a barrier
+};
+
+struct ChildRef {
+  std::string instance_id, run_id, call_id;
+};
+
 // The engine's side of a step; one virtual call each, implemented by the runtime.
 class Steps {
  public:
@@ -52,9 +106,25 @@ class Steps {
   virtual std::string_view activity_type(FunctionKey function) const = 0;
   virtual Payload activity(std::string_view type, const ActivityOptions& options,
                            Payload arguments) = 0;
+  virtual std::string_view workflow_type(FunctionKey function) const = 0;
+  virtual std::string_view workflow_type(const std::type_info& type) const = 0;
   virtual void sleep(std::chrono::seconds delay) = 0;
-  // Null while the outcome is already recorded; then record_side_effect gives it back.
   virtual Payload side_effect(const std::function<Payload()>& produce) = 0;
+  // False when the timeout came first.
+  virtual bool await(const std::function<bool()>& holds, const AwaitOptions& options) = 0;
+  // The signal's arguments as a list; absent when the timeout came first.
+  virtual std::optional<Payload> await_signal(std::string_view name,
+                                              std::optional<std::chrono::seconds> timeout) = 0;
+  virtual Payload child(std::string_view type, const ChildOptions& options, Payload arguments) = 0;
+  // Results in leaf order.
+  virtual std::vector<Payload> all(const CallTree& calls) = 0;
+  virtual int get_version(std::string_view change_id, int min, int max) = 0;
+  virtual void upsert_memo(Value entries) = 0;
+  virtual void upsert_search_attributes(Value attributes) = 0;
+  [[noreturn]] virtual void continue_as_new(Payload arguments) = 0;
+  virtual std::vector<ChildRef> children() const = 0;
+  virtual void signal_child(const ChildRef& child, std::string_view name, Payload arguments) = 0;
+  virtual std::int64_t history_length() const = 0;
   virtual Timestamp now() const = 0;
   virtual std::string uuid() = 0;
   virtual const std::string& instance_id() const = 0;
@@ -139,6 +209,278 @@ R activity(std::string_view type, const A&... args) {
 template <typename Rep, typename Period>
 void sleep(std::chrono::duration<Rep, Period> delay) {
   detail::steps().sleep(std::chrono::ceil<std::chrono::seconds>(delay));
+}
+
+// Waits until `holds` returns true: it is asked again whenever something happened to the workflow.
+// It only looks; it must not take steps. False when the timeout came first.
+//
+//   const bool paid = dw::await([&] { return amount >= total; }, {.timeout = 24h});
+template <std::predicate P>
+bool await(P holds, const AwaitOptions& options = {}) {
+  return detail::steps().await(holds, options);
+}
+
+namespace detail {
+
+template <typename... T>
+struct SignalValue {
+  using type = std::tuple<T...>;
+};
+template <typename T>
+struct SignalValue<T> {
+  using type = T;
+};
+template <>
+struct SignalValue<> {
+  using type = bool;
+};
+
+template <typename... T>
+typename SignalValue<T...>::type signal_value(const Payload& arguments, std::string_view name) {
+  auto value = decode(arguments);
+  if (!value) throw EngineError{std::move(value).error()};
+  auto parts = from_arguments<std::tuple<T...>>(*value);
+  if (!parts) {
+    throw EngineError{{ErrorCode::conversion_failed,
+                       "signal '" + std::string{name} + "': " + parts.error().message}};
+  }
+  if constexpr (sizeof...(T) == 0) {
+    return true;
+  } else if constexpr (sizeof...(T) == 1) {
+    return std::get<0>(*std::move(parts));
+  } else {
+    return *std::move(parts);
+  }
+}
+
+}  // namespace detail
+
+// Waits for a signal and returns what it carries: the one value, a tuple of several, true for none.
+// Signals that came earlier are taken in the order they came.
+template <typename... T>
+auto await(const Signal<T...>& signal) {
+  const auto arguments = detail::steps().await_signal(signal.name, {});
+  return detail::signal_value<T...>(*arguments, signal.name);
+}
+
+// The same, but not for longer than that.
+template <typename... T, typename Rep, typename Period>
+auto await(const Signal<T...>& signal, std::chrono::duration<Rep, Period> timeout) {
+  using Got = typename detail::SignalValue<T...>::type;
+  const auto arguments =
+      detail::steps().await_signal(signal.name, std::chrono::ceil<std::chrono::seconds>(timeout));
+  return arguments ? std::optional<Got>{detail::signal_value<T...>(*arguments, signal.name)}
+                   : std::nullopt;
+}
+
+// Runs another workflow and waits for its result. Throws ChildError when it ends without one.
+template <typename R, typename... P, typename... A>
+requires(sizeof...(P) == sizeof...(A)) R
+    child(R (*function)(P...), const ChildOptions& options, A&&... args) {
+  auto& steps = detail::steps();
+  const auto type = steps.workflow_type(detail::function_key(function));
+  return detail::result_as<R>(
+      steps.child(type, options, detail::arguments_for(function, std::forward<A>(args)...)), type);
+}
+
+template <typename R, typename... P, typename... A>
+requires(sizeof...(P) == sizeof...(A)) R child(R (*function)(P...), A&&... args) {
+  return child(function, ChildOptions{}, std::forward<A>(args)...);
+}
+
+// By name, for workflows that live in another program or language.
+template <typename R, typename... A>
+R child(std::string_view type, const ChildOptions& options, const A&... args) {
+  return detail::result_as<R>(detail::steps().child(type, options, detail::arguments_of(args...)),
+                              type);
+}
+
+// ---- several at once
+
+// One member of dw::all(): what to call, not yet called.
+template <typename R>
+struct Call {
+  using Result = R;
+  detail::CallTree tree;
+};
+
+template <typename R, typename... P, typename... A>
+requires(sizeof...(P) == sizeof...(A)) Call<R> call(R (*function)(P...),
+                                                    const ActivityOptions& options, A&&... args) {
+  Call<R> made;
+  made.tree.leaf = true;
+  made.tree.type = detail::steps().activity_type(detail::function_key(function));
+  made.tree.activity_options = options;
+  made.tree.arguments = detail::arguments_for(function, std::forward<A>(args)...);
+  return made;
+}
+template <typename R, typename... P, typename... A>
+requires(sizeof...(P) == sizeof...(A)) Call<R> call(R (*function)(P...), A&&... args) {
+  return call(function, ActivityOptions{}, std::forward<A>(args)...);
+}
+template <typename R, typename... A>
+Call<R> call(std::string_view type, const ActivityOptions& options, const A&... args) {
+  Call<R> made;
+  made.tree.leaf = true;
+  made.tree.type = std::string{type};
+  made.tree.activity_options = options;
+  made.tree.arguments = detail::arguments_of(args...);
+  return made;
+}
+
+template <typename R, typename... P, typename... A>
+requires(sizeof...(P) == sizeof...(A)) Call<R> child_call(R (*function)(P...),
+                                                          const ChildOptions& options,
+                                                          A&&... args) {
+  Call<R> made;
+  made.tree.leaf = made.tree.child = true;
+  made.tree.type = detail::steps().workflow_type(detail::function_key(function));
+  made.tree.child_options = options;
+  made.tree.arguments = detail::arguments_for(function, std::forward<A>(args)...);
+  return made;
+}
+template <typename R, typename... P, typename... A>
+requires(sizeof...(P) == sizeof...(A)) Call<R> child_call(R (*function)(P...), A&&... args) {
+  return child_call(function, ChildOptions{}, std::forward<A>(args)...);
+}
+
+namespace detail {
+
+// What one call leaves in the tuple of results: void has no values, so monostate stands for it.
+template <typename R>
+using Kept = std::conditional_t<std::is_void_v<R>, std::monostate, R>;
+
+template <typename M>
+typename M::Result take_result(const M& member, std::span<Payload>& results) {
+  return member.take(results);
+}
+template <typename R>
+Kept<R> take_result(const Call<R>& member, std::span<Payload>& results) {
+  const Payload result = std::move(results.front());
+  results = results.subspan(1);
+  if constexpr (std::is_void_v<R>) {
+    return {};
+  } else {
+    return result_as<R>(result, member.tree.type);
+  }
+}
+
+}  // namespace detail
+
+// A barrier within a barrier: `dw::all(dw::call(…), dw::group(dw::call(…), dw::call(…)))`.
+template <typename... M>
+struct CallGroup {
+  using Result = std::tuple<detail::Kept<typename M::Result>...>;
+  std::tuple<M...> members;
+  detail::CallTree tree;
+
+  Result take(std::span<Payload>& results) const {
+    return std::apply(
+        [&](const auto&... member) { return Result{detail::take_result(member, results)...}; },
+        members);
+  }
+};
+
+template <typename... M>
+CallGroup<M...> group(M... members) {
+  CallGroup<M...> made{{}, {}};
+  made.tree.members = {members.tree...};
+  made.members = std::tuple<M...>{std::move(members)...};
+  return made;
+}
+
+// Runs all of them at once and returns their results in the order they are written, as a tuple.
+// Throws as soon as one has failed for good; the others go on and their results are recorded.
+//
+//   const auto [flight, hotel] = dw::all(dw::call(book_flight, trip), dw::call(book_hotel, trip));
+template <typename... M>
+auto all(M... members) {
+  const auto barrier = group(std::move(members)...);
+  auto results = detail::steps().all(barrier.tree);
+  std::span<Payload> rest{results};
+  return barrier.take(rest);
+}
+
+// As many as there are: `std::vector<dw::Call<Quote>>` in, `std::vector<Quote>` out.
+template <typename R>
+auto all(const std::vector<Call<R>>& calls) {
+  detail::CallTree barrier;
+  for (const auto& call : calls) barrier.members.push_back(call.tree);
+  auto results = detail::steps().all(barrier);
+  std::span<Payload> rest{results};
+  if constexpr (!std::is_void_v<R>) {
+    std::vector<R> list;
+    list.reserve(calls.size());
+    for (const auto& call : calls) list.push_back(detail::take_result(call, rest));
+    return list;
+  }
+}
+
+// ---- changing code under running workflows
+
+inline constexpr int default_version = -1;
+
+// Which variant of a changed piece of code this run follows: recorded the first time, the same ever
+// after. A run that passed this point before it was there gets default_version.
+inline int get_version(std::string_view change_id, int min, int max) {
+  return detail::steps().get_version(change_id, min, max);
+}
+
+// True in runs that began with the patch.
+inline bool patched(std::string_view change_id) {
+  return get_version(change_id, default_version, 1) == 1;
+}
+// Once no run without it is left: keeps the marker, drops the branch.
+inline void deprecate_patch(std::string_view change_id) {
+  get_version(change_id, default_version, 1);
+}
+
+// Ends this run and goes on with a fresh one under the same id, with a history of its own. Signals
+// and updates that were not taken up yet go along.
+template <typename... A>
+[[noreturn]] void continue_as_new(const A&... args) {
+  detail::steps().continue_as_new(detail::arguments_of(args...));
+  __builtin_unreachable();
+}
+
+// Events recorded so far: a workflow that lives for ever continues as new every few thousand.
+inline std::int64_t history_length() {
+  return detail::steps().history_length();
+}
+
+// ---- what others see of a workflow
+
+inline void upsert_memo(Value entries) {
+  detail::steps().upsert_memo(std::move(entries));
+}
+inline void upsert_search_attributes(Value attributes) {
+  detail::steps().upsert_search_attributes(std::move(attributes));
+}
+
+// A child this workflow has started.
+class ChildHandle {
+ public:
+  explicit ChildHandle(detail::ChildRef child) : child_(std::move(child)) {}
+  const std::string& instance_id() const { return child_.instance_id; }
+  const std::string& run_id() const { return child_.run_id; }
+  const std::string& call_id() const { return child_.call_id; }
+
+  template <typename... T, typename... A>
+  requires(sizeof...(T) == sizeof...(A)) void signal(const Signal<T...>& signal,
+                                                     A&&... args) const {
+    detail::steps().signal_child(child_, signal.name,
+                                 detail::arguments_of<T...>(std::forward<A>(args)...));
+  }
+
+ private:
+  detail::ChildRef child_;
+};
+
+// In the order they were started.
+inline std::vector<ChildHandle> children() {
+  std::vector<ChildHandle> handles;
+  for (auto& child : detail::steps().children()) handles.emplace_back(std::move(child));
+  return handles;
 }
 
 // Runs `produce` once and records what it returned: for a random number, a new id, a file name.

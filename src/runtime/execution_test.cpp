@@ -1,127 +1,15 @@
 // Workflow code against history, with nothing else in between: no store, no threads, no clock.
-#include "runtime/execution.hpp"
-
-#include "engine/decide.hpp"
-#include "history/fold.hpp"
+#include "runtime/execution_story.hpp"
 
 #include <gmock/gmock.h>
 
-#include <functional>
 #include <map>
 
 namespace dw::runtime {
 namespace {
 
-using namespace dw::history;
-using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-class CountingIds final : public engine::Ids {
- public:
-  std::string ulid() override { return "id-" + std::to_string(++last_); }
-  std::string task_suffix() override { return "t" + std::to_string(++last_); }
-
- private:
-  int last_ = 0;
-};
-
-// One run and the code that runs it. Activities are answered by the test.
-class Story {
- public:
-  Story(const Registry& registry, std::string_view type, const Value& arguments = Value::Array{})
-      : registry_(registry) {
-    engine::StartCommand command;
-    command.instance_id = InstanceId{"story"};
-    command.workflow_type = type;
-    command.arguments = *encode(arguments);
-    auto started = engine::decide_start(nullptr, command, context());
-    run_.id = started.run_id;
-    add(started.decision);
-  }
-
-  // Lets the code run to where it parks, and records what it asked for.
-  Progress go() {
-    if (!execution_) {
-      execution_ = std::make_unique<Execution>(registry_, stacks_, random_, run_.id);
-      fed_ = 0;
-    }
-    Progress all;
-    for (;;) {
-      execution_->feed(std::span{events_}.subspan(fed_));
-      fed_ = events_.size();
-      auto progress = execution_->run();
-      if (progress.blocked || progress.commands.empty()) {
-        all.blocked = progress.blocked;
-        return all;
-      }
-      auto decision = engine::decide_workflow_task(run_, progress.commands, context());
-      EXPECT_TRUE(decision) << decision.error().message;
-      add(*decision);
-      std::ranges::move(progress.commands, std::back_inserter(all.commands));
-      if (!decision->wake) return all;
-    }
-  }
-
-  // The process died: only the events are left.
-  void crash() { execution_.reset(); }
-  // Another build of the program takes over.
-  void deploy(const Registry& registry) {
-    crash();
-    registry_ = std::cref(registry);
-  }
-
-  void complete(const Value& result) { finish(*encode(result)); }
-  void fail(std::string message) {
-    finish(Failure{"std::runtime_error", {}, std::move(message), false});
-  }
-
-  void fire_timer() {
-    now_ = run_.state.timers.at(0).fire_at;
-    add(engine::decide_fire_timer(run_, run_.state.timers.at(0).id, context()));
-  }
-
-  const RunState& state() const { return run_.state; }
-  Value output() const { return *decode(*run_.state.output); }
-  std::string open_activity() const {
-    return run_.state.activities.empty() ? "" : run_.state.activities.front().type;
-  }
-  const std::vector<Event>& events() const { return events_; }
-  StackPool& stacks() { return stacks_; }
-
-  int count(std::string_view type) const {
-    return static_cast<int>(std::ranges::count_if(
-        events_, [&](const Event& event) { return type_name(event.body) == type; }));
-  }
-
- private:
-  engine::Context context() { return {now_ += 1ms, ids_, settings_}; }
-
-  void finish(std::variant<Payload, Failure> outcome) {
-    const auto activity = run_.state.activities.at(0).id;
-    auto started = engine::decide_start_activity(run_, activity, "test", context());
-    add(started.decision);
-    auto reply = engine::decide_finish_activity(
-        run_, {activity, *started.attempt, std::move(outcome)}, context());
-    ASSERT_TRUE(reply.recorded);
-    add(reply.decision);
-  }
-
-  void add(const engine::Decision& decision) {
-    std::ranges::move(engine::stage(run_, decision, now_), std::back_inserter(events_));
-  }
-
-  std::reference_wrapper<const Registry> registry_;
-  StackPool stacks_;
-  SeededRandom random_{7};
-  CountingIds ids_;
-  engine::Settings settings_;
-  Timestamp now_{from_micros(1'770'000'000'000'000)};
-  engine::Run run_;
-  std::vector<Event> events_;
-  std::size_t fed_ = 0;
-  std::unique_ptr<Execution> execution_;
-};
 
 int add_one(int n) {
   return n + 1;

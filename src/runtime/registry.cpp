@@ -1,3 +1,5 @@
+#include "engine/contract.hpp"
+
 #include <dw/registry.hpp>
 
 #include <cxxabi.h>
@@ -108,8 +110,81 @@ detail::ActivityDefinition& Registry::add_activity(std::string type, std::string
   return insert(activities_, refused_activities_, type, name_of(implementation, type));
 }
 
+void Registry::add_exception(detail::ExceptionDefinition definition, const std::type_info& type) {
+  if (frozen_) {
+    throw UsageError{
+        fmt::format("exception '{}' is registered after the registry was frozen", definition.type)};
+  }
+  if (definition.type.empty()) {
+    conflicts_.push_back("an exception has no type key; name one when registering it");
+    return;
+  }
+  const auto [known, fresh] = exception_types_.try_emplace(type, definition.type);
+  if (!fresh && known->second != definition.type) {
+    conflicts_.push_back(
+        fmt::format("exception {} stands under two keys, '{}' and '{}'; keep one of them",
+                    definition.exception_class, known->second, definition.type));
+  }
+  const std::string key = definition.type;
+  const auto [other, first] = exceptions_.try_emplace(key, std::move(definition));
+  if (!first && exception_types_.at(type) == key && fresh) {
+    conflicts_.push_back(fmt::format("two exceptions share the key '{}'", key));
+  }
+}
+
+void Registry::exception_class_alias(std::string recorded_class, std::string type) {
+  exception_aliases_.insert_or_assign(std::move(recorded_class), std::move(type));
+}
+
+const detail::ExceptionDefinition* Registry::find_exception(const std::type_info& type) const {
+  const auto found = exception_types_.find(type);
+  return found == exception_types_.end() ? nullptr : find_exception(found->second);
+}
+
+const detail::ExceptionDefinition* Registry::find_exception(std::string_view type) const {
+  const auto found = exceptions_.find(type);
+  return found == exceptions_.end() ? nullptr : &found->second;
+}
+
+std::string_view Registry::exception_alias(std::string_view recorded_class) const {
+  const auto found = exception_aliases_.find(recorded_class);
+  return found == exception_aliases_.end() ? std::string_view{} : found->second;
+}
+
+namespace {
+
+// Two signals of one name, a parameter without a type: what no caller could make sense of.
+void check_declared(const detail::WorkflowDefinition& definition,
+                    std::vector<std::string>& conflicts) {
+  const auto check = [&](std::string_view kind, const std::vector<Contract>& contracts) {
+    for (std::size_t i = 0; i < contracts.size(); ++i) {
+      if (auto fine = engine::check(contracts[i]); !fine) {
+        conflicts.push_back(fmt::format("workflow '{}', {} '{}': {}", definition.type, kind,
+                                        contracts[i].name, fine.error().message));
+      }
+      for (std::size_t j = 0; j < i; ++j) {
+        if (contracts[i].name == contracts[j].name) {
+          conflicts.push_back(fmt::format("workflow '{}' declares the {} '{}' twice",
+                                          definition.type, kind, contracts[i].name));
+        }
+      }
+    }
+  };
+  check("query", definition.declared.queries);
+  check("signal", definition.declared.signals);
+  check("update", definition.declared.updates);
+}
+
+}  // namespace
+
 void Registry::freeze() {
   if (frozen_) return;
+  for (auto& [type, definition] : workflows_) {
+    check_declared(*definition, conflicts_);
+    definition->fingerprint =
+        engine::definition_fingerprint(type, definition->revision, definition->declared);
+    definition->snapshot = std::make_shared<const Declarations>(definition->declared);
+  }
   if (!conflicts_.empty()) {
     throw UsageError{fmt::format("the registry cannot be used: {}", fmt::join(conflicts_, "; "))};
   }

@@ -1,5 +1,6 @@
 #include "worker/fiber_host.hpp"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 namespace dw::worker {
@@ -32,7 +33,8 @@ bool FiberHost::knows(std::string_view workflow_type) const {
   return registry_.find_workflow(workflow_type) != nullptr;
 }
 
-engine::Progress FiberHost::run(const RunId& run, std::span<const history::Event> events) {
+engine::Progress FiberHost::run(const RunId& run, std::span<const history::Event> events,
+                                Timestamp now) {
   runtime::install_overflow_handler();
   auto& execution = executions_[run];
   if (!execution)
@@ -44,10 +46,45 @@ engine::Progress FiberHost::run(const RunId& run, std::span<const history::Event
     busy_since_ = std::chrono::steady_clock::now();
     named_ = false;
   }
-  auto progress = execution->run();
+  auto progress = execution->run(now);
   const std::lock_guard lock{busy_mutex_};
   busy_with_ = nullptr;
   return progress;
+}
+
+namespace {
+
+// What a query throws is its caller's, not the workflow's.
+Result<Payload> ask(runtime::Execution& execution, std::string_view name,
+                    const Payload& arguments) {
+  try {
+    return execution.query(name, arguments);
+  } catch (const EngineError& e) {
+    return Error{e.code(), e.what()};
+  } catch (const std::exception& e) {
+    return Error{ErrorCode::query_failed, fmt::format("query '{}' failed: {}", name, e.what())};
+  } catch (...) {
+    return Error{ErrorCode::query_failed, fmt::format("query '{}' failed", name)};
+  }
+}
+
+}  // namespace
+
+Result<Payload> FiberHost::query(const RunId& run, std::string_view name,
+                                 const Payload& arguments) {
+  return ask(*executions_.at(run), name, arguments);
+}
+
+Result<Payload> FiberHost::query(const RunId& run, std::span<const history::Event> history,
+                                 std::string_view name, const Payload& arguments) {
+  runtime::install_overflow_handler();
+  runtime::Execution execution{registry_, stacks_, random_, run};
+  execution.feed(history);
+  if (const auto blocked = execution.replay()) {
+    return Error{ErrorCode::replay_blocked,
+                 fmt::format("query '{}' on run {}: {}", name, run.str(), blocked->message)};
+  }
+  return ask(execution, name, arguments);
 }
 
 std::optional<FiberHost::Stuck> FiberHost::stuck(std::chrono::milliseconds patience) {

@@ -44,7 +44,7 @@ TEST(FiberHost, NamesCodeThatComputesWithoutAStepWhileItStillRuns) {
     go_on = true;
   }};
   const auto events = std::vector{started("spins")};
-  const auto progress = host.run(run, events);
+  const auto progress = host.run(run, events, {});
   watcher.join();
   ASSERT_TRUE(seen);
   EXPECT_EQ(seen->run_id, "01RUN");
@@ -60,11 +60,11 @@ TEST(FiberHost, ForgettingARunMakesItCold) {
   FiberHost host{registry, random, 256 * 1024};
   const RunId run{"01RUN"};
   const auto events = std::vector{started("sleeps")};
-  EXPECT_EQ(host.run(run, events).commands.size(), 1u);
+  EXPECT_EQ(host.run(run, events, {}).commands.size(), 1u);
   EXPECT_TRUE(host.warm(run));
   host.forget(run);
   EXPECT_FALSE(host.warm(run));
-  EXPECT_EQ(host.run(run, events).commands.size(), 1u) << "replayed from the beginning";
+  EXPECT_EQ(host.run(run, events, {}).commands.size(), 1u) << "replayed from the beginning";
 }
 
 }  // namespace
