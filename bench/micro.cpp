@@ -160,7 +160,7 @@ class OneStep {
   void run_workflow(worker::FiberHost& host) {
     const auto unseen = std::span{events_}.subspan(seen_);
     seen_ = events_.size();
-    const auto progress = host.run(run_.id, unseen);
+    const auto progress = host.run(run_.id, unseen, context().now);
     add(unwrap(engine::decide_workflow_task(run_, progress.commands, context())));
   }
 

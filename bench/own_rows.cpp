@@ -93,7 +93,7 @@ class Author {
   }
 
   void run_workflow() {
-    const auto progress = host_.run(run_.id, std::exchange(unseen_, {}));
+    const auto progress = host_.run(run_.id, std::exchange(unseen_, {}), now_);
     add(unwrap(engine::decide_workflow_task(run_, progress.commands, context())));
   }
 

@@ -46,13 +46,16 @@ std::size_t Dispatch::seat_of(const store::InstanceKey& instance) const {
   return shards_.size() == 1 ? 0 : std::hash<InstanceId>{}(instance.id) % shards_.size();
 }
 
+Error Dispatch::too_busy(std::string_view what, const InstanceId& instance) const {
+  return {ErrorCode::overloaded,
+          fmt::format("cannot {} '{}' now: {} decisions wait to become durable; try again in a "
+                      "moment",
+                      what, instance.str(), committer_.queued())};
+}
+
 void Dispatch::start(engine::StartCommand command, Reply<StartReply> reply) {
   if (committer_.overloaded()) {
-    return reply(
-        Error{ErrorCode::overloaded,
-              fmt::format("cannot start '{}' now: {} decisions wait to become durable; try "
-                          "again in a moment",
-                          command.instance_id.str(), committer_.queued())});
+    return reply(too_busy("start", command.instance_id));
   }
   Shard& shard = shard_of({command.ns, command.instance_id});
   shard.executor().post([&shard, job = StartJob{std::move(command), std::move(reply)}]() mutable {
@@ -68,29 +71,68 @@ void Dispatch::reserve(store::InstanceKey instance, std::string workflow_type,
                                 std::move(reply)}]() mutable { shard.reserve(std::move(job)); });
 }
 
-void Dispatch::close(store::InstanceKey instance, engine::CloseCommand command,
-                     Reply<engine::CommandOutcome> reply) {
+void Dispatch::on_instance(store::InstanceKey instance, RunJob job) {
   Shard& shard = shard_of(instance);
-  shard.executor().post([&shard, instance = std::move(instance),
-                         job = CloseJob{std::move(command), std::move(reply)}]() mutable {
+  shard.executor().post([&shard, instance = std::move(instance), job = std::move(job)]() mutable {
     shard.command(instance, std::move(job));
   });
+}
+
+void Dispatch::on_run(RunAddress run, RunJob job) {
+  Shard& shard = shard_of(run.instance);
+  shard.executor().post([&shard, run = std::move(run), job = std::move(job)]() mutable {
+    shard.perform(run, std::move(job));
+  });
+}
+
+void Dispatch::close(store::InstanceKey instance, engine::CloseCommand command,
+                     Reply<engine::CommandOutcome> reply) {
+  on_instance(std::move(instance), CloseJob{std::move(command), std::move(reply)});
 }
 
 void Dispatch::repair(store::InstanceKey instance, engine::RepairCommand command,
                       Reply<engine::CommandOutcome> reply) {
-  Shard& shard = shard_of(instance);
-  shard.executor().post([&shard, instance = std::move(instance),
-                         job = RepairJob{std::move(command), std::move(reply)}]() mutable {
-    shard.command(instance, std::move(job));
-  });
+  on_instance(std::move(instance), RepairJob{std::move(command), std::move(reply)});
+}
+
+void Dispatch::archive(RunAddress run, engine::ArchiveCommand command,
+                       Reply<engine::CommandOutcome> reply) {
+  on_run(std::move(run), ArchiveJob{std::move(command), std::move(reply)});
+}
+
+void Dispatch::signal(store::InstanceKey instance, engine::SignalCommand command,
+                      Reply<engine::CommandOutcome> reply) {
+  if (committer_.overloaded()) return reply(too_busy("signal", instance.id));
+  on_instance(std::move(instance), SignalJob{std::move(command), std::move(reply)});
+}
+
+void Dispatch::update(store::InstanceKey instance, engine::UpdateCommand command,
+                      bool until_completed, Reply<UpdateReply> reply) {
+  if (committer_.overloaded()) return reply(too_busy("update", instance.id));
+  on_instance(std::move(instance),
+              UpdateJob{std::move(command), until_completed, std::move(reply)});
+}
+
+void Dispatch::query(store::InstanceKey instance, std::optional<RunId> run, std::string name,
+                     Payload arguments, Reply<Payload> reply) {
+  QueryJob job{std::move(name), std::move(arguments), std::move(reply)};
+  if (run) return on_run({std::move(instance), *std::move(run)}, std::move(job));
+  on_instance(std::move(instance), std::move(job));
+}
+
+void Dispatch::signal_with_start(engine::StartCommand start, engine::SignalCommand signal,
+                                 Reply<SignalWithStartReply> reply) {
+  if (committer_.overloaded()) return reply(too_busy("start", start.instance_id));
+  Shard& shard = shard_of({start.ns, start.instance_id});
+  shard.executor().post(
+      [&shard,
+       job = StartJob{std::move(start), {}, std::move(signal), std::move(reply)}]() mutable {
+        shard.start(std::move(job));
+      });
 }
 
 void Dispatch::watch(RunAddress run, Reply<ClosedRun> reply) {
-  Shard& shard = shard_of(run.instance);
-  shard.executor().post([&shard, run = std::move(run), job = WatchJob{std::move(reply)}]() mutable {
-    shard.perform(run, std::move(job));
-  });
+  on_run(std::move(run), WatchJob{std::move(reply)});
 }
 
 // ---- tasks
@@ -102,11 +144,7 @@ void Dispatch::deliver(engine::Task task, std::function<void()> done) {
     return done();
   }
   RunAddress run{{task.ns, task.instance_id}, task.run_id};
-  Shard& shard = shard_of(run.instance);
-  shard.executor().post(
-      [&shard, run = std::move(run), job = DeliverJob{std::move(task), std::move(done)}]() mutable {
-        shard.perform(run, std::move(job));
-      });
+  on_run(std::move(run), DeliverJob{std::move(task), std::move(done)});
 }
 
 void Dispatch::activity_ready(engine::Task task) {
@@ -123,12 +161,14 @@ void Dispatch::task_scheduled(engine::Task task) {
 }
 
 void Dispatch::activity_finished(engine::ActivityOutcome outcome, RunAddress run) {
-  Shard& shard = shard_of(run.instance);
-  shard.executor().post(
-      [&shard, run = std::move(run), job = FinishActivityJob{std::move(outcome)}]() mutable {
-        shard.perform(run, std::move(job));
-      });
+  on_run(std::move(run), FinishActivityJob{std::move(outcome)});
   pump();
+}
+
+void Dispatch::activity_alive(RunAddress run, ActivityId activity, AttemptId attempt,
+                              std::optional<Value> progress) {
+  on_run(std::move(run),
+         HeartbeatJob{std::move(activity), std::move(attempt), std::move(progress)});
 }
 
 void Dispatch::pump() {
@@ -145,11 +185,7 @@ void Dispatch::pump() {
     }
     if (!task) return parts_.activities.release();
     RunAddress run{{task->ns, task->instance_id}, task->run_id};
-    Shard& shard = shard_of(run.instance);
-    shard.executor().post(
-        [&shard, run = std::move(run), job = DeliverJob{*std::move(task), {}}]() mutable {
-          shard.perform(run, std::move(job));
-        });
+    on_run(std::move(run), DeliverJob{*std::move(task), {}});
   }
 }
 

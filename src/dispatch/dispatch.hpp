@@ -49,6 +49,16 @@ class Dispatch final : private ShardListener {
              Reply<engine::CommandOutcome> reply);
   void repair(store::InstanceKey instance, engine::RepairCommand command,
               Reply<engine::CommandOutcome> reply);
+  void archive(RunAddress run, engine::ArchiveCommand command, Reply<engine::CommandOutcome> reply);
+  void signal(store::InstanceKey instance, engine::SignalCommand command,
+              Reply<engine::CommandOutcome> reply);
+  // Replies when the update is accepted, or, if so wished, when it has been completed.
+  void update(store::InstanceKey instance, engine::UpdateCommand command, bool until_completed,
+              Reply<UpdateReply> reply);
+  void query(store::InstanceKey instance, std::optional<RunId> run, std::string name,
+             Payload arguments, Reply<Payload> reply);
+  void signal_with_start(engine::StartCommand start, engine::SignalCommand signal,
+                         Reply<SignalWithStartReply> reply);
   // Replies once the run has closed and that is durable.
   void watch(RunAddress run, Reply<ClosedRun> reply);
 
@@ -64,7 +74,12 @@ class Dispatch final : private ShardListener {
   void activity_ready(engine::Task task) override;
   void task_scheduled(engine::Task task) override;
   void activity_finished(engine::ActivityOutcome outcome, RunAddress run) override;
+  void activity_alive(RunAddress run, ActivityId activity, AttemptId attempt,
+                      std::optional<Value> progress) override;
   void slot_freed() override { pump(); }
+  Error too_busy(std::string_view what, const InstanceId& instance) const;
+  void on_instance(store::InstanceKey instance, RunJob job);
+  void on_run(RunAddress run, RunJob job);
 
   DispatchParts parts_;
   Committer committer_;

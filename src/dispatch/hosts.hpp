@@ -4,7 +4,9 @@
 #include "engine/commands.hpp"
 #include "history/events.hpp"
 
+#include <atomic>
 #include <functional>
+#include <memory>
 #include <span>
 
 namespace dw::dispatch {
@@ -16,11 +18,24 @@ class WorkflowHost {
   virtual bool knows(std::string_view workflow_type) const = 0;
   // Is the run's code suspended here? Then run() wants only the events it has not seen.
   virtual bool warm(const RunId& run) const = 0;
-  virtual engine::Progress run(const RunId& run, std::span<const history::Event> events) = 0;
+  // `now` is when its commands will be recorded.
+  virtual engine::Progress run(const RunId& run, std::span<const history::Event> events,
+                               Timestamp now) = 0;
+  // Asks a suspended run, or, given its whole history, one that is not here.
+  virtual Result<Payload> query(const RunId& run, std::string_view name,
+                                const Payload& arguments) = 0;
+  virtual Result<Payload> query(const RunId& run, std::span<const history::Event> history,
+                                std::string_view name, const Payload& arguments) = 0;
   // Drops a suspended run; it can be replayed from history whenever it is needed again.
   virtual void forget(const RunId& run) = 0;
   // What one suspended run is taken to cost, for the bound on memory.
   virtual std::size_t bytes_per_run() const = 0;
+};
+
+// What connects a running attempt with the run it works for.
+struct Lifeline {
+  std::atomic<bool> cancelled{false};  // nobody waits for the outcome any more
+  std::function<void(std::optional<Value> progress)> heartbeat;
 };
 
 struct ActivityWork {
@@ -31,6 +46,7 @@ struct ActivityWork {
   std::int64_t attempt_number = 1;
   std::string type;
   Payload arguments;
+  std::shared_ptr<Lifeline> line = {};
 };
 
 // Activity code of this process. Any thread may call.

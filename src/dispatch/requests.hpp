@@ -22,6 +22,20 @@ struct ClosedRun {
   std::optional<history::Failure> failure;
 };
 
+// Where an update stands: accepted, or done.
+struct UpdateReply {
+  engine::CommandOutcome outcome;
+  bool completed = false;  // with a result or a failure
+  std::optional<Payload> result;
+  std::optional<history::Failure> failure;
+};
+
+struct SignalWithStartReply {
+  engine::CommandOutcome start;
+  engine::CommandOutcome signal;
+  RunId run_id;
+};
+
 template <typename T>
 using Reply = std::function<void(Result<T>)>;
 
@@ -41,6 +55,29 @@ struct RepairJob {
   engine::RepairCommand command;
   Reply<engine::CommandOutcome> reply;
 };
+struct ArchiveJob {
+  engine::ArchiveCommand command;
+  Reply<engine::CommandOutcome> reply;
+};
+struct SignalJob {
+  engine::SignalCommand command;
+  Reply<engine::CommandOutcome> reply;
+};
+struct UpdateJob {
+  engine::UpdateCommand command;
+  bool until_completed = true;
+  Reply<UpdateReply> reply;
+};
+struct QueryJob {
+  std::string name;
+  Payload arguments;
+  Reply<Payload> reply;
+};
+struct HeartbeatJob {
+  ActivityId activity_id;
+  AttemptId attempt_id;
+  std::optional<Value> progress;
+};
 struct WatchJob {
   Reply<ClosedRun> reply;
 };
@@ -58,12 +95,15 @@ struct LostAttemptJob {
   ActivityId activity_id;
   AttemptId attempt_id;
 };
-using RunJob =
-    std::variant<CloseJob, RepairJob, WatchJob, FinishActivityJob, DeliverJob, LostAttemptJob>;
+using RunJob = std::variant<CloseJob, RepairJob, ArchiveJob, SignalJob, UpdateJob, QueryJob,
+                            WatchJob, FinishActivityJob, HeartbeatJob, DeliverJob, LostAttemptJob>;
 
 struct StartJob {
   engine::StartCommand command;
   Reply<StartReply> reply;
+  // With one, start and signal stand or fall together and this reply is the one given.
+  std::optional<engine::SignalCommand> signal = {};
+  Reply<SignalWithStartReply> both = {};
 };
 
 // Writes an instance without a run.

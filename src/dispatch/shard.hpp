@@ -31,6 +31,9 @@ class ShardListener {
   virtual void task_scheduled(engine::Task task) = 0;
   // An activity of this process ended; its slot is free again.
   virtual void activity_finished(engine::ActivityOutcome outcome, RunAddress run) = 0;
+  // One is alive, and says how far it got.
+  virtual void activity_alive(RunAddress run, ActivityId activity, AttemptId attempt,
+                              std::optional<Value> progress) = 0;
   // A slot taken for a commit that did not come about.
   virtual void slot_freed() = 0;
 };
@@ -84,6 +87,10 @@ class Shard final : public CommitListener {
   void do_job(Cell& cell, RunJob job);
   bool decide(Cell& cell, Build& build, InFlight& record, const RunJob& job);
   bool deliver(Cell& cell, Build& build, const engine::Task& task);
+  bool decide_command(Cell& cell, Build& build, InFlight& record, engine::CommandDecision decided);
+  bool heartbeat(Cell& cell, Build& build, const HeartbeatJob& job);
+  void query(Cell& cell, QueryJob job);
+  bool moved_on(Cell& cell, const RunAddress& address, RunJob& job);
   void refuse_not_started(const store::InstanceRow& instance, RunJob job);
 
   // Loading
@@ -103,8 +110,11 @@ class Shard final : public CommitListener {
   void start_activity(Cell& cell, Build& build, const ActivityId& id);
   void block(Cell& cell, Build& build, const engine::Blocked& why);
   void post(Cell& cell, Build build, InFlight record);
-  void record_refusal(Cell& cell, Build& build, std::string_view command_type,
-                      const engine::CommandOutcome& outcome);
+  void open(const Cell& cell, const engine::NewRun& opened, store::Transition& transition,
+            InFlight& record);
+  void record_refusal(Cell& cell, Build& build, const engine::CommandOutcome& outcome,
+                      std::string refusal);
+  void note_workflow_task(Cell& cell, Build& build);
 
   // After the commit
   void won(InFlight record);
@@ -112,6 +122,7 @@ class Shard final : public CommitListener {
   void refuse(InFlight record, const Error& error);
   void launch(const RunAddress& run, ActivityWork work);
   void tell_watchers(const RunAddress& run);
+  void tell_update(const history::UpdateCompleted& ended);
   void recheck(const RunAddress& run);
 
   // The cache
@@ -129,10 +140,18 @@ class Shard final : public CommitListener {
   std::unordered_map<std::string, RunId> current_;  // instance → its run, while that is cached
   std::unordered_map<CommitId, InFlight> in_flight_;
   std::unordered_multimap<RunId, Reply<ClosedRun>> watchers_;
+  struct UpdateWatch {
+    engine::CommandOutcome outcome;
+    Reply<UpdateReply> reply;
+  };
+  std::unordered_multimap<std::string, UpdateWatch> update_watchers_;  // by update id
   struct Lease {
     RunAddress run;
     ActivityId activity;
     Timestamp expires_at;
+    Timestamp last_seen;
+    Timestamp recorded_at;  // the last sign of life that history holds
+    std::shared_ptr<Lifeline> line;
   };
   std::unordered_map<AttemptId, Lease> leases_;
   std::uint64_t generations_ = 0;

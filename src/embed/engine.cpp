@@ -152,6 +152,8 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
         options.id.empty() ? InstanceId{new_id()} : unwrap(parse_instance_id(options.id));
     command.workflow_type = std::move(type);
     command.workflow_class = definition->implementation;
+    command.fingerprint = definition->fingerprint;
+    command.declared = definition->snapshot;
     command.arguments = std::move(arguments);
     command.duplicate_start_policy = options.on_duplicate == DuplicateStart::reject
                                          ? engine::DuplicateStartPolicy::reject_duplicate
@@ -251,9 +253,89 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
 
   CommandReply close(const RunRef& run, engine::CloseCommand::Kind kind, std::string reason) {
     Waiter<engine::CommandOutcome> waiter;
-    dispatch_->close(key(run), {kind, std::move(reason), RunId{run.run_id}, "native"},
-                     waiter.reply());
+    dispatch_->close(key(run), {kind, std::move(reason), std::nullopt, "native"}, waiter.reply());
     return to_reply(waiter.get());
+  }
+
+  CommandReply archive(const RunRef& run, std::string reason) {
+    Waiter<engine::CommandOutcome> waiter;
+    dispatch_->archive({key(run), RunId{run.run_id}}, {std::move(reason), "native"},
+                       waiter.reply());
+    return to_reply(waiter.get());
+  }
+
+  CommandReply signal(const RunRef& run, SignalCall signal) {
+    Waiter<engine::CommandOutcome> waiter;
+    engine::SignalCommand command;
+    command.name = std::move(signal.name);
+    command.arguments = std::move(signal.arguments);
+    dispatch_->signal(key(run), std::move(command), waiter.reply());
+    return to_reply(waiter.get());
+  }
+
+  Payload query(const RunRef& run, std::string_view name, Payload arguments) {
+    Waiter<Payload> waiter;
+    dispatch_->query(key(run), std::nullopt, std::string{name}, std::move(arguments),
+                     waiter.reply());
+    return waiter.get();
+  }
+
+  Payload update(const RunRef& run, std::string_view name, Payload arguments) {
+    engine::UpdateCommand command;
+    command.name = std::string{name};
+    command.arguments = std::move(arguments);
+    auto promise = std::make_shared<std::promise<Result<dispatch::UpdateReply>>>();
+    auto answered = promise->get_future();
+    dispatch_->update(
+        key(run), std::move(command), true,
+        [promise](Result<dispatch::UpdateReply> reply) { promise->set_value(std::move(reply)); });
+    promise.reset();
+    const std::string update{name};
+    if (answered.wait_for(options_.update_timeout) != std::future_status::ready) {
+      throw UpdateError{update, "wait_timed_out",
+                        fmt::format("on '{}' was accepted and has not been applied after {} ms; it "
+                                    "will be",
+                                    run.instance_id, options_.update_timeout.count())};
+    }
+    dispatch::UpdateReply reply = [&] {
+      try {
+        return unwrap(answered.get());
+      } catch (const std::future_error&) {
+        throw EngineError{stopped_error()};
+      }
+    }();
+    if (!reply.outcome.accepted) {
+      std::string why =
+          fmt::format("on '{}' was refused: {}", run.instance_id, reply.outcome.rejection_reason);
+      if (!reply.outcome.errors.empty()) {
+        why += " " + to_json(engine::errors_value(reply.outcome.errors));
+      }
+      throw UpdateError{update, reply.outcome.rejection_reason, why};
+    }
+    if (reply.failure) {
+      throw UpdateError{update, "update_failed",
+                        fmt::format("on '{}' failed: {}", run.instance_id, reply.failure->message)};
+    }
+    return *std::move(reply.result);
+  }
+
+  WorkflowHandle start_with(SignalCall signal, engine::StartCommand command) {
+    command.duplicate_start_policy = engine::DuplicateStartPolicy::return_existing_active;
+    const std::string ns = command.ns.str(), id = command.instance_id.str();
+    engine::SignalCommand message;
+    message.name = std::move(signal.name);
+    message.arguments = std::move(signal.arguments);
+    const std::string name = message.name;
+    Waiter<dispatch::SignalWithStartReply> waiter;
+    dispatch_->signal_with_start(std::move(command), std::move(message), waiter.reply());
+    const auto reply = waiter.get();
+    if (!reply.signal.accepted) {
+      throw EngineError{{ErrorCode::invalid_argument,
+                         fmt::format("cannot start '{}' with signal '{}': {} {}", id, name,
+                                     reply.signal.rejection_reason,
+                                     to_json(engine::errors_value(reply.signal.errors)))}};
+    }
+    return {shared_from_this(), {ns, id, reply.run_id.str()}, reply.start.outcome == "started_new"};
   }
 
   CommandReply repair(const RunRef& run) {
@@ -262,11 +344,29 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
     return to_reply(waiter.get());
   }
 
+  // Follows a workflow that continues as new from run to run.
   void watch(const RunRef& run, dispatch::Reply<dispatch::ClosedRun> reply) {
-    dispatch_->watch({key(run), RunId{run.run_id}}, std::move(reply));
+    dispatch_->watch({key(run), RunId{run.run_id}},
+                     [self = shared_from_this(), run,
+                      reply = std::move(reply)](Result<dispatch::ClosedRun> closed) mutable {
+                       if (!closed || closed->closed_reason != "continued") {
+                         return reply(std::move(closed));
+                       }
+                       self->watch_next(std::move(run), std::move(reply));
+                     });
   }
 
  private:
+  void watch_next(RunRef run, dispatch::Reply<dispatch::ClosedRun> reply) {
+    reader_.post(
+        [self = shared_from_this(), run = std::move(run), reply = std::move(reply)]() mutable {
+          auto row = self->reading([&](auto& store) { return store.find_instance(key(run)); });
+          if (!row) return reply(row.error());
+          run.run_id = (*row)->current_run->str();
+          self->watch(run, std::move(reply));
+        });
+  }
+
   struct ShardRoom {
     ShardRoom(std::string name, const Clock& clock, const Registry& registry,
               std::size_t stack_bytes)
@@ -400,6 +500,12 @@ WorkflowHandle Engine::start_erased(std::string type, const StartOptions& option
   return waiter.get();
 }
 
+WorkflowHandle Engine::start_with_erased(SignalCall signal, std::string type,
+                                         const StartOptions& options, Payload arguments) {
+  return impl_->start_with(std::move(signal),
+                           impl_->start_command(std::move(type), options, std::move(arguments)));
+}
+
 void Engine::start_async(std::string_view type, const StartOptions& options, Payload arguments,
                          std::function<void(Result<WorkflowHandle>)> done) {
   impl_->start(impl_->start_command(std::string{type}, options, std::move(arguments)),
@@ -437,6 +543,22 @@ CommandReply WorkflowHandle::terminate(std::string reason) {
 
 CommandReply WorkflowHandle::repair() {
   return engine_->repair(run_);
+}
+
+CommandReply WorkflowHandle::archive(std::string reason) {
+  return engine_->archive(run_, std::move(reason));
+}
+
+CommandReply WorkflowHandle::send(SignalCall signal) {
+  return engine_->signal(run_, std::move(signal));
+}
+
+Payload WorkflowHandle::query_erased(std::string_view name, Payload arguments) const {
+  return engine_->query(run_, name, std::move(arguments));
+}
+
+Payload WorkflowHandle::update_erased(std::string_view name, Payload arguments) {
+  return engine_->update(run_, name, std::move(arguments));
 }
 
 void WorkflowHandle::on_closed(std::function<void()> callback) const {

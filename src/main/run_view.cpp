@@ -45,22 +45,45 @@ class StepReader {
               close(e.activity_id.str(), StepView::State::failed, at);
             },
             [&](const TimerScheduled& e) {
+              if (!e.kind.empty()) return;  // it bounds a wait, and shows there
               open(e.step, fmt::format("sleep {} s", e.delay_seconds), e.timer_id.str(), at);
             },
             [&](const TimerFired& e) { close(e.timer_id.str(), StepView::State::done, at); },
             [&](const TimerCancelled& e) { close(e.timer_id.str(), StepView::State::failed, at); },
-            [&](const SideEffectRecorded& e) {
-              const auto id = fmt::format("side effect {}", e.step);
-              open(e.step, "side effect", id, at);
-              close(id, StepView::State::done, at);
+            [&](const SideEffectRecorded& e) { at_once(e.step, "side effect", at); },
+            [&](const VersionMarkerRecorded& e) {
+              at_once(e.step, fmt::format("version {} of {}", e.version, e.change_id), at);
+            },
+            [&](const MemoUpserted& e) { at_once(e.step, "memo", at); },
+            [&](const SearchAttributesUpserted& e) { at_once(e.step, "search attributes", at); },
+            [&](const WorkflowContinuedAsNew& e) { at_once(e.step, "continue as new", at); },
+            [&](const ConditionWaitOpened& e) {
+              open(e.step, e.key.empty() ? "condition" : fmt::format("condition {}", e.key),
+                   e.wait_id.str(), at);
+            },
+            [&](const ConditionWaitSatisfied& e) {
+              close(e.wait_id.str(), StepView::State::done, at);
+            },
+            [&](const ConditionWaitTimedOut& e) {
+              close(e.wait_id.str(), StepView::State::failed, at);
+            },
+            [&](const SignalWaitOpened& e) {
+              open(e.step, fmt::format("signal {}", e.name), e.wait_id.str(), at);
+            },
+            [&](const SignalApplied& e) { close(e.wait_id.str(), StepView::State::done, at); },
+            [&](const ChildWorkflowScheduled& e) {
+              open(e.step, fmt::format("child {}", e.workflow_type), e.call_id.str(), at);
+            },
+            [&](const ChildRunCompleted& e) { close(e.call_id.str(), StepView::State::done, at); },
+            [&](const ChildRunFailed& e) { close(e.call_id.str(), StepView::State::failed, at); },
+            [&](const ChildRunCancelled& e) {
+              close(e.call_id.str(), StepView::State::failed, at);
+            },
+            [&](const ChildRunTerminated& e) {
+              close(e.call_id.str(), StepView::State::failed, at);
             },
             // No step of their own.
-            [](const StartAccepted&) {}, [](const StartRejected&) {}, [](const WorkflowStarted&) {},
-            [](const FailureHandled&) {}, [](const RepairRequested&) {},
-            [](const CancelRequested&) {}, [](const TerminateRequested&) {},
-            [](const WorkflowCancelled&) {}, [](const WorkflowTerminated&) {},
-            [](const WorkflowTimedOut&) {}, [](const WorkflowCompleted&) {},
-            [](const WorkflowFailed&) {}},
+            [](const auto&) {}},
         event.body);
   }
 
@@ -77,6 +100,13 @@ class StepReader {
     step.what = std::move(what);
     step.opened_at = at;
     steps_.push_back(std::move(step));
+  }
+
+  // Opened and answered in one commit.
+  void at_once(std::int64_t number, const std::string& what, Timestamp at) {
+    const auto id = fmt::format("{} {}", what, number);
+    open(number, what, id, at);
+    close(id, StepView::State::done, at);
   }
 
   template <typename Change>

@@ -20,7 +20,7 @@ FLOORS = {
 # Public headers belong to the room that implements them.
 PUBLIC = {
     "error": "core", "result": "core", "time": "core", "ids": "core", "value": "core",
-    "payload": "core", "convert": "core",
+    "payload": "core", "convert": "core", "contract": "core",
     "exceptions": "core", "workflow": "runtime", "registry": "runtime",
     "activity": "worker", "engine": "embed", "dw": "embed",
 }

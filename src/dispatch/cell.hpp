@@ -1,0 +1,139 @@
+// What a shard keeps of a run, and what it carries from a decision to the commit's answer. For the
+// shard's own files only.
+#pragma once
+#include "dispatch/shard.hpp"
+#include "history/fold.hpp"
+
+#include <algorithm>
+
+namespace dw::dispatch {
+
+using namespace dw::history;
+using engine::Decision;
+using engine::Task;
+using engine::TaskChange;
+using engine::TaskKey;
+using engine::TaskStatus;
+using engine::TaskType;
+using store::InstanceKey;
+
+inline constexpr auto retry_delay = std::chrono::milliseconds{100};
+
+inline std::string instance_text(const InstanceKey& key) {
+  return key.ns.str() + '/' + key.id.str();
+}
+
+// A start that did not come about.
+inline void answer(StartJob& job, const Error& error) {
+  if (job.signal) {
+    job.both(error);
+  } else {
+    job.reply(error);
+  }
+}
+
+// A run's stored commits as events.
+Result<std::vector<Event>> events_of(const store::LoadedRun& loaded);
+
+// A run in memory: where it stands once everything posted is durable.
+struct Shard::Cell {
+  RunAddress address;
+  // A cell that was dropped and loaded again is another one: answers to the old line of commits
+  // must not touch it.
+  std::uint64_t generation = 0;
+  engine::Run run;
+  CommitId version;
+  CommitId opened_by;  // the commit that opened the run, and so its instance's version
+  std::int64_t history_bytes = 0;
+  bool loading = false;
+  bool blocked = false;          // replay and history disagree; only repair helps
+  int in_flight = 0;             // commits posted and not yet answered
+  std::vector<RunJob> waiting;   // for the load, or for the commits in flight
+  std::vector<StartJob> starts;  // likewise
+  std::vector<Event> unseen;     // events the run's code has not been fed with
+  bool from_first = false;       // `unseen` begins with the run's first event
+  bool warm = false;             // the host holds its suspended code
+  std::list<RunId>::iterator place;
+
+  // Its code has to be replayed, and not all of its events are at hand.
+  bool lost_its_code() const { return !warm && !from_first && run.state.open(); }
+  bool idle() const { return in_flight == 0 && !loading && waiting.empty() && starts.empty(); }
+};
+
+// One transition in the making. Decisions pile up on it until nothing more can happen without
+// something becoming durable first.
+struct Shard::Build {
+  explicit Build(Timestamp at) : now(at) {}
+
+  Timestamp now;
+  std::vector<EventBody> events;
+  std::int64_t first_sequence = 0;
+  std::vector<store::IntakeRow> intake;
+  std::vector<engine::NewRun> opens;
+  std::vector<ActivityWork> launches;
+  std::vector<AttemptId> fenced;         // attempts whose outcome nobody waits for any more
+  std::vector<UpdateCompleted> updates;  // that ended
+  std::vector<ActivityId> scheduled;     // activities that want to be started
+  bool wake = false;                     // workflow code has something new to see
+  int spare_slots = 0;                   // activity slots that came with the job
+  bool opens_run = false;
+  CommitId instance_version;  // with opens_run
+
+  struct Change {
+    TaskChange change;
+    bool born;  // the row does not exist before this transition
+  };
+  std::vector<Change> tasks;
+
+  // A task that is born and done in one commit leaves no row.
+  void change(TaskChange next) {
+    const auto same = std::ranges::find(
+        tasks, next.task.key, [](const Change& c) -> const TaskKey& { return c.change.task.key; });
+    if (same == tasks.end()) {
+      // Only a new task begins as ready: one that is put as leased replaces its own row.
+      const bool born =
+          next.kind == TaskChange::Kind::put && next.task.status != TaskStatus::leased;
+      tasks.push_back({std::move(next), born});
+    } else if (next.kind == TaskChange::Kind::remove && same->born) {
+      tasks.erase(same);
+    } else {
+      same->change = std::move(next);
+    }
+  }
+
+  bool empty() const { return events.empty() && intake.empty() && tasks.empty(); }
+};
+
+struct Shard::InFlight {
+  RunAddress run;
+  std::uint64_t generation = 0;
+  std::variant<StartJob, ReserveJob, RunJob> job;
+  std::variant<std::monostate, StartReply, SignalWithStartReply, engine::CommandOutcome> answer;
+  std::vector<ActivityWork> launches;
+  std::vector<AttemptId> fenced;
+  std::vector<UpdateCompleted> updates;
+  std::vector<Task> ready;
+  std::vector<Task> later;
+  bool closed = false;
+  bool continued = false;  // the instance goes on with another run
+};
+
+struct Shard::ShardIds final : engine::Ids {
+  ShardIds(UlidSource& source, Random& rng) : ulids(source), random(rng) {}
+  std::string ulid() override { return ulids.next(now); }
+  std::string task_suffix() override {
+    static constexpr char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    auto bits = random.next();
+    std::string suffix(10, '0');
+    for (char& c : suffix) {
+      c = alphabet[bits & 31];
+      bits >>= 5;
+    }
+    return suffix;
+  }
+  UlidSource& ulids;
+  Random& random;
+  Timestamp now;
+};
+
+}  // namespace dw::dispatch

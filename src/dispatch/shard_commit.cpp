@@ -1,0 +1,210 @@
+// After the commit: replies, launches and wakes, or a fresh decision on what is there now.
+#include "core/assert.hpp"
+#include "dispatch/cell.hpp"
+
+#include <spdlog/spdlog.h>
+
+namespace dw::dispatch {
+
+void Shard::committed(std::vector<Answer> answers) {
+  for (Answer& answer : answers) {
+    auto node = in_flight_.extract(answer.commit);
+    DW_ASSERT(!node.empty(), "the store answered for a commit nobody made");
+    InFlight record = std::move(node.mapped());
+    const auto found = cells_.find(record.run.run_id);
+    Cell* cell = found != cells_.end() && found->second->generation == record.generation
+                     ? found->second.get()
+                     : nullptr;
+    if (cell) cell->in_flight -= 1;
+
+    if (std::holds_alternative<store::Won>(answer.outcome)) {
+      // Taken out first: what follows may evict the cell.
+      std::vector<RunJob> waiting;
+      std::vector<StartJob> starts;
+      if (cell && cell->in_flight == 0) {
+        waiting = std::exchange(cell->waiting, {});
+        starts = std::exchange(cell->starts, {});
+      }
+      const RunAddress address = record.run;
+      won(std::move(record));
+      for (auto& job : starts) start(std::move(job));
+      for (auto& job : waiting) perform(address, std::move(job));
+      continue;
+    }
+    // Whatever was staged on it, and the fiber that ran ahead, saw something that never was.
+    for (const ActivityWork& work : record.launches) {
+      leases_.erase(work.attempt_id);
+      parts_.activities.release();
+      parts_.listener.slot_freed();
+    }
+    std::vector<RunJob> waiting;
+    std::vector<StartJob> starts;
+    if (cell) {
+      waiting = std::exchange(cell->waiting, {});
+      starts = std::exchange(cell->starts, {});
+      drop(record.run.run_id);
+    }
+    const RunAddress address = record.run;
+    if (const auto* failed = std::get_if<store::Failed>(&answer.outcome)) {
+      refuse(std::move(record), failed->error);
+    } else {
+      again(std::move(record));
+    }
+    for (auto& job : starts) start(std::move(job));
+    for (auto& job : waiting) perform(address, std::move(job));
+    recheck(address);
+  }
+  evict();
+}
+
+void Shard::won(InFlight record) {
+  for (const AttemptId& attempt : record.fenced) {
+    const auto lease = leases_.find(attempt);
+    if (lease == leases_.end()) continue;
+    lease->second.line->cancelled = true;
+    leases_.erase(lease);
+  }
+  if (record.continued) current_.erase(instance_text(record.run.instance));
+  for (ActivityWork& work : record.launches) launch(record.run, std::move(work));
+  for (Task& task : record.ready) parts_.listener.activity_ready(std::move(task));
+  for (Task& task : record.later) parts_.listener.task_scheduled(std::move(task));
+
+  if (auto* start = std::get_if<StartJob>(&record.job)) {
+    if (start->signal) {
+      start->both(std::get<SignalWithStartReply>(std::move(record.answer)));
+    } else {
+      start->reply(std::get<StartReply>(std::move(record.answer)));
+    }
+  } else if (auto* reserve = std::get_if<ReserveJob>(&record.job)) {
+    reserve->reply(reserve->instance.id);
+  } else {
+    auto outcome = [&] { return std::get<engine::CommandOutcome>(std::move(record.answer)); };
+    std::visit(overloaded{[&](CloseJob& job) { job.reply(outcome()); },
+                          [&](RepairJob& job) { job.reply(outcome()); },
+                          [&](ArchiveJob& job) { job.reply(outcome()); },
+                          [&](SignalJob& job) { job.reply(outcome()); },
+                          [&](UpdateJob& job) {
+                            auto accepted = outcome();
+                            if (!accepted.accepted || !job.until_completed) {
+                              return job.reply(UpdateReply{std::move(accepted), false, {}, {}});
+                            }
+                            update_watchers_.emplace(accepted.subject,
+                                                     UpdateWatch{accepted, std::move(job.reply)});
+                          },
+                          [](DeliverJob& job) {
+                            if (job.done) job.done();
+                          },
+                          [](auto&) {}},
+               std::get<RunJob>(record.job));
+  }
+  for (const UpdateCompleted& ended : record.updates) tell_update(ended);
+  if (record.closed) tell_watchers(record.run);
+}
+
+void Shard::tell_update(const UpdateCompleted& ended) {
+  auto [first, last] = update_watchers_.equal_range(ended.update_id.str());
+  std::vector<UpdateWatch> waiting;
+  for (auto watcher = first; watcher != last; ++watcher) {
+    waiting.push_back(std::move(watcher->second));
+  }
+  update_watchers_.erase(first, last);
+  for (auto& [outcome, reply] : waiting) {
+    outcome.outcome = ended.result ? "update_completed" : "update_failed";
+    reply(UpdateReply{std::move(outcome), true, ended.result, ended.failure});
+  }
+}
+
+void Shard::tell_watchers(const RunAddress& run) {
+  auto [first, last] = watchers_.equal_range(run.run_id);
+  std::vector<Reply<ClosedRun>> waiting;
+  for (auto watcher = first; watcher != last; ++watcher) {
+    waiting.push_back(std::move(watcher->second));
+  }
+  watchers_.erase(first, last);
+  for (auto& reply : waiting) perform(run, WatchJob{std::move(reply)});
+}
+
+// What was known of the run is gone, and whoever wins next may be somebody else: look whether those
+// who wait for its end wait for something that has happened.
+void Shard::recheck(const RunAddress& run) {
+  if (!stopped_ && watchers_.contains(run.run_id)) cell_for(run);
+}
+
+void Shard::launch(const RunAddress& run, ActivityWork work) {
+  parts_.activities.run(std::move(work),
+                        [&listener = parts_.listener, run](engine::ActivityOutcome outcome) {
+                          listener.activity_finished(std::move(outcome), run);
+                        });
+}
+
+// Lost a race: load what is there now and decide again.
+void Shard::again(InFlight record) {
+  if (auto* reserve_job = std::get_if<ReserveJob>(&record.job))
+    return reserve(std::move(*reserve_job));
+  if (auto* job = std::get_if<RunJob>(&record.job)) {
+    if (record.run.run_id.empty()) return command(record.run.instance, std::move(*job));
+    if (auto* delivery = std::get_if<DeliverJob>(job);
+        delivery && delivery->task.type == TaskType::activity) {
+      // Its slot was given back; it queues for one again.
+      return parts_.listener.activity_ready(std::move(delivery->task));
+    }
+    // A command is on whatever run is current: the one it was decided on may never have been.
+    if (std::holds_alternative<CloseJob>(*job) || std::holds_alternative<RepairJob>(*job) ||
+        std::holds_alternative<SignalJob>(*job) || std::holds_alternative<UpdateJob>(*job)) {
+      return command(record.run.instance, std::move(*job));
+    }
+    return perform(record.run, std::move(*job));
+  }
+  StartJob& job = std::get<StartJob>(record.job);
+  const InstanceKey key = record.run.instance;
+  load_instance(key, [this, key, job = std::move(job)](FoundInstance found) mutable {
+    if (!found) return answer(job, found.error());
+    if (!*found || !(*found)->current_run) return do_start(std::move(job), *found, nullptr);
+    Cell& cell = cell_for({key, *(*found)->current_run});
+    current_[instance_text(key)] = *(*found)->current_run;
+    if (cell.loading) {
+      cell.starts.push_back(std::move(job));
+    } else {
+      do_start(std::move(job), std::nullopt, &cell);
+    }
+  });
+}
+
+// Nothing of it is durable. Callers are told; what the engine owes itself is tried again.
+void Shard::refuse(InFlight record, const Error& error) {
+  if (auto* start = std::get_if<StartJob>(&record.job)) return answer(*start, error);
+  if (auto* reserve_job = std::get_if<ReserveJob>(&record.job)) return reserve_job->reply(error);
+  auto& job = std::get<RunJob>(record.job);
+  const bool told = std::visit(
+      [&]<typename Job>(Job& asked) {
+        if constexpr (requires { asked.reply; }) asked.reply(error);
+        return requires {
+          asked.reply;
+        }
+        || std::same_as<Job, HeartbeatJob>;
+      },
+      job);
+  if (told) return;
+  const bool hopeless = stopped_ || error.code == ErrorCode::not_found ||
+                        error.code == ErrorCode::corrupt_history ||
+                        error.code == ErrorCode::store_corrupt;
+  if (hopeless) {
+    if (auto* delivery = std::get_if<DeliverJob>(&job); delivery && delivery->done)
+      delivery->done();
+    return;
+  }
+  spdlog::warn("commit failed, trying again: {} run={}", error.message, record.run.run_id.str());
+  if (auto* delivery = std::get_if<DeliverJob>(&job);
+      delivery && delivery->task.type == TaskType::activity) {
+    // Its slot was given back; it queues for one again.
+    return parts_.executor.post_at(parts_.clock.now() + retry_delay,
+                                   [this, task = std::move(delivery->task)]() mutable {
+                                     if (!stopped_) parts_.listener.activity_ready(std::move(task));
+                                   });
+  }
+  parts_.executor.post_at(
+      parts_.clock.now() + retry_delay,
+      [this, run = record.run, job = std::move(job)]() mutable { perform(run, std::move(job)); });
+}
+
+}  // namespace dw::dispatch

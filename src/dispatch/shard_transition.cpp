@@ -1,0 +1,268 @@
+// Building one transition: decisions pile up, workflow code runs, until nothing more can happen
+// before it is durable.
+#include "core/assert.hpp"
+#include "core/json_writer.hpp"
+#include "dispatch/cell.hpp"
+#include "history/codec.hpp"
+
+#include <spdlog/spdlog.h>
+
+namespace dw::dispatch {
+namespace {
+
+store::RunRow run_row(const engine::Run& run, std::int64_t history_bytes, const CommitId& version) {
+  const RunState& state = run.state;
+  store::RunRow row;
+  row.run_id = run.id;
+  row.ns = state.start.ns;
+  row.instance_id = state.start.instance_id;
+  row.run_number = state.start.run_number;
+  row.workflow_type = state.start.workflow_type;
+  row.status = state.status;
+  row.closed_reason = state.closed_reason;
+  row.version = version;
+  row.last_sequence = state.last_sequence;
+  row.last_command_sequence = state.last_command_sequence;
+  row.history_bytes = history_bytes;
+  row.started_at = state.started_at;
+  if (!state.open()) row.closed_at = state.closed_at;
+  row.workflow_task = run.workflow_task;
+  return row;
+}
+
+}  // namespace
+
+void Shard::add(Cell& cell, Build& build, Decision decision) {
+  if (build.events.empty()) build.first_sequence = cell.run.state.last_sequence + 1;
+  std::vector<AttemptId> running;
+  for (const OpenActivity& activity : cell.run.state.activities) {
+    if (activity.running()) running.push_back(activity.attempt_id);
+  }
+  auto events = engine::stage(cell.run, decision, build.now);
+  for (const AttemptId& attempt : running) {
+    const auto& open = cell.run.state.activities;
+    if (std::ranges::find(open, attempt, &OpenActivity::attempt_id) == open.end() &&
+        leases_.contains(attempt)) {
+      build.fenced.push_back(attempt);
+    }
+  }
+  for (EventBody& body : decision.events) {
+    if (const auto* scheduled = std::get_if<ActivityScheduled>(&body)) {
+      build.scheduled.push_back(scheduled->activity_id);
+    } else if (const auto* ended = std::get_if<UpdateCompleted>(&body)) {
+      build.updates.push_back(*ended);
+    }
+    build.events.push_back(std::move(body));
+  }
+  std::ranges::move(decision.opens, std::back_inserter(build.opens));
+  for (TaskChange& change : decision.tasks) {
+    if (change.kind == TaskChange::Kind::remove && cell.run.workflow_task == change.task.key) {
+      cell.run.workflow_task.reset();
+    }
+    build.change(std::move(change));
+  }
+  build.wake |= decision.wake;
+
+  if (!cell.run.state.open()) {
+    build.wake = false;
+    parts_.workflows.forget(cell.run.id);
+    cell.warm = false;
+    cell.unseen = {};
+  } else if (parts_.workflows.knows(cell.run.state.start.workflow_type)) {
+    std::ranges::move(events, std::back_inserter(cell.unseen));
+  }
+}
+
+// Runs on until nothing more can happen before this is durable.
+void Shard::drive(Cell& cell, Build& build) {
+  for (;;) {
+    if (std::exchange(build.wake, false)) {
+      if (parts_.workflows.knows(cell.run.state.start.workflow_type) && !cell.blocked) {
+        run_workflow(cell, build);
+      } else {
+        // Nobody here can run it: leave a note for whoever can.
+        note_workflow_task(cell, build);
+      }
+    } else if (!build.scheduled.empty()) {
+      for (const ActivityId& id : std::exchange(build.scheduled, {}))
+        start_activity(cell, build, id);
+    } else {
+      return;
+    }
+  }
+}
+
+void Shard::note_workflow_task(Cell& cell, Build& build) {
+  if (cell.run.workflow_task) return;
+  auto note = engine::workflow_task(cell.run, context(build.now));
+  cell.run.workflow_task = note.task.key;
+  build.change(std::move(note));
+}
+
+void Shard::run_workflow(Cell& cell, Build& build) {
+  DW_ASSERT(cell.warm || cell.from_first, "a cold run is replayed from its first event");
+  const auto unseen = std::exchange(cell.unseen, {});
+  const auto progress = parts_.workflows.run(cell.run.id, unseen,
+                                             std::max(build.now, cell.run.state.last_recorded_at));
+  cell.warm = true;
+  cell.from_first = false;
+  if (progress.blocked) return block(cell, build, *progress.blocked);
+  if (progress.commands.empty() && !cell.run.workflow_task) return;
+
+  auto decision = engine::decide_workflow_task(cell.run, progress.commands, context(build.now));
+  if (!decision) {
+    return block(cell, build,
+                 {"task_failure", cell.run.state.steps + 1, {}, {}, decision.error().message});
+  }
+  add(cell, build, *std::move(decision));
+  if (progress.spoiled && cell.run.state.open()) {
+    parts_.workflows.forget(cell.run.id);
+    cell.warm = false;
+    cell.unseen = {};
+    build.wake = false;
+    note_workflow_task(cell, build);
+  }
+}
+
+// The run stays open and says why it does not move. Its task row carries the story; repair, after
+// the code was mended, removes it and tries again.
+void Shard::block(Cell& cell, Build& build, const engine::Blocked& why) {
+  spdlog::warn("workflow replay blocked: {} run={} instance={}", why.message, cell.run.id.str(),
+               cell.address.instance.id.str());
+  parts_.workflows.forget(cell.run.id);
+  cell.warm = false;
+  cell.blocked = true;
+  if (cell.run.workflow_task) build.change(engine::remove(*cell.run.workflow_task));
+  auto change = engine::workflow_task(cell.run, context(build.now));
+  change.task.status = TaskStatus::blocked;
+  JsonWriter note{change.task.note};
+  note.begin_object()
+      .field("replay_blocked", true)
+      .field("replay_blocked_reason", std::string_view{why.reason})
+      .field("replay_blocked_workflow_sequence", why.step)
+      .field("replay_blocked_expected_history_shape", std::string_view{why.expected})
+      .key("replay_blocked_recorded_event_types")
+      .begin_array();
+  for (const auto& type : why.recorded) note.value(std::string_view{type});
+  note.end_array().field("message", std::string_view{why.message}).end_object();
+  cell.run.workflow_task = change.task.key;
+  build.change(std::move(change));
+}
+
+// Activities this commit scheduled are started in it, as long as there are free slots: the task
+// row is born leased. The others wait for a slot, and for a commit of their own.
+void Shard::start_activity(Cell& cell, Build& build, const ActivityId& id) {
+  const auto& open = cell.run.state.activities;
+  const auto activity = std::ranges::find(open, id, &OpenActivity::id);
+  if (activity == open.end() || !parts_.activities.knows(activity->type)) return;
+  if (build.spare_slots > 0) {
+    --build.spare_slots;
+  } else if (!parts_.activities.try_reserve()) {
+    return;
+  }
+  auto started = engine::decide_start_activity(cell.run, id, parts_.owner, context(build.now));
+  if (started.attempt) {
+    ActivityWork work;
+    work.instance_id = cell.address.instance.id;
+    work.run_id = cell.run.id;
+    work.activity_id = id;
+    work.attempt_id = *started.attempt;
+    work.attempt_number = started.attempt_number;
+    work.type = activity->type;
+    work.arguments = activity->arguments;
+    // Held from now on, though it runs only once this is durable: nobody may take it for lost.
+    work.line = std::make_shared<Lifeline>();
+    work.line->heartbeat = [&listener = parts_.listener, run = cell.address, id,
+                            attempt = work.attempt_id](std::optional<Value> progress) {
+      listener.activity_alive(run, id, attempt, std::move(progress));
+    };
+    leases_[work.attempt_id] = {cell.address, id,        build.now + parts_.settings.activity_lease,
+                                build.now,    build.now, work.line};
+    build.launches.push_back(std::move(work));
+  } else {
+    ++build.spare_slots;
+  }
+  add(cell, build, std::move(started.decision));
+}
+
+void Shard::post(Cell& cell, Build build, InFlight record) {
+  const RunState& state = cell.run.state;
+  store::Transition transition;
+  transition.id = CommitId{ulids_.next(build.now)};
+  transition.recorded_at = std::max(build.now, state.last_recorded_at);
+  if (build.opens_run) {
+    cell.opened_by = transition.id;
+    transition.reads.push_back({cell.address.instance, build.instance_version});
+    transition.instances.push_back(
+        {cell.address.instance, state.start.workflow_type, cell.run.id, transition.id});
+  } else {
+    transition.reads.push_back({cell.run.id, cell.version});
+  }
+  if (!build.events.empty()) {
+    store::StreamAppend append;
+    append.run_id = cell.run.id;
+    append.first_sequence = build.first_sequence;
+    append.last_sequence = state.last_sequence;
+    append.events.reserve(256 * build.events.size());
+    append_events(append.events, build.events);
+    cell.history_bytes += static_cast<std::int64_t>(append.events.size());
+    transition.appends.push_back(std::move(append));
+  }
+  transition.runs.push_back(run_row(cell.run, cell.history_bytes, transition.id));
+  transition.intake = std::move(build.intake);
+
+  const auto change = [&](TaskChange entry, bool ours) {
+    const Task& task = entry.task;
+    if (entry.kind == TaskChange::Kind::put && task.status == TaskStatus::ready) {
+      if (task.type == TaskType::activity && task.key.available_at <= build.now) {
+        record.ready.push_back(task);
+      } else if (task.type != TaskType::workflow || task.subject == "deadline" || !ours ||
+                 cell.lost_its_code()) {
+        record.later.push_back(task);
+      }
+    }
+    transition.tasks.push_back(std::move(entry));
+  };
+  transition.tasks.reserve(build.tasks.size());
+  for (Build::Change& entry : build.tasks) change(std::move(entry.change), true);
+  for (engine::NewRun& opened : build.opens) open(cell, opened, transition, record);
+  for (engine::NewRun& opened : build.opens) {
+    for (TaskChange& task : opened.tasks) change(std::move(task), false);
+  }
+
+  record.run = cell.address;
+  record.generation = cell.generation;
+  record.launches = std::move(build.launches);
+  record.fenced = std::move(build.fenced);
+  record.updates = std::move(build.updates);
+  record.closed = !state.open();
+  cell.version = transition.id;
+  cell.in_flight += 1;
+  in_flight_.emplace(transition.id, std::move(record));
+  parts_.committer.post(std::move(transition), *this);
+}
+
+// The streams of a run that comes into being with this commit.
+void Shard::open(const Cell& cell, const engine::NewRun& opened, store::Transition& transition,
+                 InFlight& record) {
+  const WorkflowStarted& start = opened.run.state.start;
+  const InstanceKey instance{start.ns, start.instance_id};
+  record.continued |= opened.continues;
+  const auto known = std::ranges::find(transition.instances, instance, &store::InstanceRow::key);
+  if (known != transition.instances.end()) {
+    known->current_run = opened.run.id;  // opened and continued in one breath
+  } else {
+    transition.reads.push_back({instance, opened.continues ? cell.opened_by : CommitId{}});
+    transition.instances.push_back({instance, start.workflow_type, opened.run.id, transition.id});
+  }
+  store::StreamAppend append;
+  append.run_id = opened.run.id;
+  append.first_sequence = 1;
+  append.last_sequence = opened.run.state.last_sequence;
+  append_events(append.events, opened.events);
+  transition.runs.push_back(
+      run_row(opened.run, static_cast<std::int64_t>(append.events.size()), transition.id));
+  transition.appends.push_back(std::move(append));
+}
+
+}  // namespace dw::dispatch
