@@ -39,7 +39,11 @@ RC_GTEST_PROP(Decide, KeepsOpenWorkAndOpenTasksTogether, ()) {
   // The story checks after every step; what it found became test failures.
   const auto story = arbitrary_story();
   RC_ASSERT(!::testing::Test::HasFailure());
-  if (!story.state().open()) RC_ASSERT(story.open_tasks().empty());
+  if (story.state().open()) return;
+  // What a closed run may leave is a watch that an unrecorded heartbeat has moved.
+  for (const auto& [key, task] : story.open_tasks()) {
+    RC_ASSERT(task.subject.starts_with(engine::timeout_subject));
+  }
 }
 
 RC_GTEST_PROP(Fold, RefusesAHistoryWithAnEventLost, ()) {
