@@ -7,6 +7,7 @@
 #include "sim/trace.hpp"
 #include "store/store.hpp"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -37,7 +38,16 @@ class Checker {
   void started(const store::InstanceKey& instance, const dispatch::StartReply& reply);
   void reserved(const store::InstanceKey& instance, const std::string& workflow_type);
   void command_answered(const store::InstanceKey& instance, const engine::CommandOutcome& outcome);
+  void signal_answered(const store::InstanceKey& instance, const engine::CommandOutcome& outcome,
+                       const std::string& text);
+  void update_answered(const store::InstanceKey& instance, const dispatch::UpdateReply& reply,
+                       const std::string& text);
   void told_closed(const RunId& run, const dispatch::ClosedRun& closed);
+
+  // Whoever said this was told that nothing came of it.
+  void unsaid(const std::string& text) {
+    expect(text.empty() || !said_.contains(text), "'{}' was refused and is durable", text);
+  }
 
   // ---- what workers do
 
@@ -48,6 +58,16 @@ class Checker {
   // ---- what clients asked for, so that a close can be told from an accident
 
   void may_be_closed(const InstanceId& instance) { closable_.insert(instance); }
+
+  // ---- queries: where the instance stands, and whether that is an answer to be had since
+
+  using Standing = std::map<RunId, std::size_t>;  // commits of each of its runs
+  Standing standing(const store::InstanceKey& instance) const;
+  void query_answered(const store::InstanceKey& instance, const Standing& asked_at,
+                      const Payload& answer);
+
+  // Called when a run's workflow task is left blocked.
+  std::function<void(const store::InstanceKey&)> on_blocked;
 
   // ---- for whoever needs to know where the disk stands
 
@@ -68,8 +88,18 @@ class Checker {
     };
     std::map<ActivityId, Activity> activities;
     std::set<TimerId> ended_timers;
+    std::set<WaitId> ended_waits;
+    std::set<ChildCallId> ended_children;
+    std::set<FailureId> of_barriers;   // failures that need not be thrown into anybody
+    std::vector<std::string> carried;  // signals and updates it left to the next run, when it did
     std::int64_t steps = 0;
   };
+  struct Counters {
+    std::uint64_t signals = 0, updates = 0, children = 0, continued = 0;
+  };
+  const Counters& counters() const { return counters_; }
+  // The instance's current run, null when it has none.
+  const Run* current(const store::InstanceKey& instance) const;
   const Run* find(const RunId& run) const;
   const std::map<RunId, Run>& runs() const { return runs_; }
   std::size_t open_runs() const { return open_; }
@@ -82,6 +112,11 @@ class Checker {
   }
   void read_on(const RunId& id);
   void note(Run& run, const history::Event& event);
+  void note_timeout(const Run& run, const ActivityId& id, std::string_view kind, Timestamp at);
+  void note_child_end(Run& run, const history::Event& event, const ChildCallId& call,
+                      const RunId& child, std::string_view reason);
+  void check_fresh(const Run& run);
+  void check_refusal(const store::InstanceKey& instance, const engine::CommandOutcome& outcome);
   void check_tasks(const Run& run);
   void check_row(const Run& run);
   void check_closed(const Run& run);
@@ -92,7 +127,8 @@ class Checker {
   const std::int64_t max_lost_attempts_;
   std::optional<std::string> broken_;
   std::map<RunId, Run> runs_;
-  std::map<store::InstanceKey, RunId> instances_;
+  std::map<store::InstanceKey, std::vector<RunId>> instances_;  // in order
+  std::vector<RunId> fresh_, ended_;                            // of the commit being read
   std::size_t open_ = 0;
   std::size_t commits_ = 0;
   std::set<InstanceId> closable_;
@@ -103,6 +139,16 @@ class Checker {
     CommandId command;
   };
   std::vector<Answered> answered_;
+  struct Said {
+    std::set<SignalId> signals;  // that carried this text: one, or somebody was heard twice
+    std::set<UpdateId> updates;
+  };
+  std::map<std::string, Said> said_;
+  std::set<SignalId> applied_signals_;
+  std::set<UpdateId> applied_updates_;
+  std::map<UpdateId, std::optional<Payload>> completed_updates_;
+  std::set<std::string> acknowledged_;  // texts
+  Counters counters_;
   std::map<store::InstanceKey, std::string> reservations_;
   std::map<RunId, dispatch::ClosedRun> closed_;
   std::unordered_map<AttemptId, std::variant<Payload, history::Failure>> produced_;

@@ -11,7 +11,7 @@ Duration Clients::up_to(Duration longest) {
       static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(longest.count())))};
 }
 
-std::string_view Clients::word(const Request& request) {
+std::string_view Clients::kind_of(const Request& request) {
   switch (request.kind) {
     case Request::Kind::reserve:
       return "reserve";
@@ -23,6 +23,16 @@ std::string_view Clients::word(const Request& request) {
       return request.close == engine::CloseCommand::Kind::cancel ? "cancel" : "terminate";
     case Request::Kind::watch:
       return "watch";
+    case Request::Kind::signal:
+      return "signal";
+    case Request::Kind::update:
+      return "update";
+    case Request::Kind::query:
+      return "query";
+    case Request::Kind::signal_with_start:
+      return "signal with start";
+    case Request::Kind::repair:
+      return "repair";
   }
   return "";
 }
@@ -39,7 +49,10 @@ void Clients::arrive(std::size_t count, Duration within) {
                                    : DuplicateStartPolicy::return_existing_active;
     };
     const Duration at = up_to(within);
-    const auto kind = clients_.back().reserves ? Request::Kind::reserve : Request::Kind::start;
+    const bool says_hello = clients_.back().order.hears && random_.below(4) == 0;
+    const auto kind = clients_.back().reserves ? Request::Kind::reserve
+                      : says_hello             ? Request::Kind::signal_with_start
+                                               : Request::Kind::start;
     later(at, {.kind = kind, .client = i, .policy = policy()});
     // Around the same time and much later: before the first is durable, while it runs, after it.
     for (auto more = random_.below(3); more > 0; --more) {
@@ -65,6 +78,42 @@ void Clients::later(Duration delay, Request request) {
   });
 }
 
+void Clients::watch(std::size_t client, const RunId& run) {
+  if (run.empty() || !clients_[client].watched.insert(run).second) return;
+  clients_[client].open += 1;
+  later(up_to(random_.below(2) == 0 ? 10ms : 10s),
+        {.kind = Request::Kind::watch, .client = client, .run = run});
+}
+
+// One after the other until it has ended: some workflows wait for nothing else.
+void Clients::talk(std::size_t client) {
+  const Order& order = clients_[client].order;
+  Request request{.kind = Request::Kind::signal, .client = client, .talks_on = true};
+  if (order.takes_updates) {
+    const auto roll = random_.below(8);
+    if (roll < 4) request.kind = Request::Kind::update;
+    if (roll == 4) request.kind = Request::Kind::query;
+  }
+  if (random_.below(10) == 0) request.kind = Request::Kind::signal_with_start;
+  // Whoever sleeps for days is not shouted at all the while.
+  const bool patient = ++clients_[client].said > 40;
+  later(up_to(patient                 ? Duration{20min}
+              : random_.below(3) == 0 ? Duration{20ms}
+                                      : Duration{5s}),
+        request);
+  if (order.takes_updates && random_.below(4) == 0) {
+    later(up_to(1s), {.kind = Request::Kind::query, .client = client});
+  }
+}
+
+void Clients::talk_on(const Request& request) {
+  if (request.talks_on && clients_[request.client].open > 0) talk(request.client);
+}
+
+void Clients::stuck(const store::InstanceKey& instance) {
+  later(up_to(30s), {.kind = Request::Kind::repair, .instance = instance});
+}
+
 void Clients::connected(dispatch::Dispatch& dispatch) {
   dispatch_ = &dispatch;
   for (const Request& request : std::exchange(backlog_, {})) later(up_to(200ms), request);
@@ -82,7 +131,11 @@ engine::StartCommand Clients::start_command(const Client& client,
   command.ns = client.key.ns;
   command.instance_id = client.key.id;
   command.workflow_type = client.order.workflow_type;
-  command.workflow_class = client.order.workflow_type;
+  if (const auto* definition = registry_.find_workflow(client.order.workflow_type)) {
+    command.workflow_class = definition->implementation;
+    command.fingerprint = definition->fingerprint;
+    command.declared = definition->snapshot;
+  }
   command.arguments = detail::arguments_of(client.order.numbers);
   command.duplicate_start_policy = policy;
   command.run_timeout = client.order.run_timeout;
@@ -98,21 +151,23 @@ void Clients::ask(const Request& request) {
   const std::uint64_t id = ++ids_;
   open_[id] = request;
   Client& client = clients_[request.client];
-  trace_("client {}: {}", client.key.id.str(), word(request));
+  const bool repairs = request.kind == Request::Kind::repair;
+  trace_("client {}: {}", (repairs ? request.instance : client.key).id.str(), kind_of(request));
   switch (request.kind) {
     case Request::Kind::reserve:
-      dispatch_->reserve(client.key, client.order.workflow_type,
-                         [this, id](Result<InstanceId> reply) {
-                           const auto asked = take(id);
-                           if (!asked) return;
-                           if (!reply) return refused(*asked, reply.error());
-                           const Client& c = clients_[asked->client];
-                           trace_("client {}: reserved", c.key.id.str());
-                           checker_.reserved(c.key, c.order.workflow_type);
-                           Request start = *asked;
-                           start.kind = Request::Kind::start;
-                           later(up_to(2s), start);
-                         });
+      dispatch_->reserve(
+          client.key, client.order.workflow_type, [this, id](Result<InstanceId> reply) {
+            const auto asked = take(id);
+            if (!asked) return;
+            if (!reply) return refused(*asked, reply.error());
+            const Client& c = clients_[asked->client];
+            trace_("client {}: reserved", c.key.id.str());
+            checker_.reserved(c.key, c.order.workflow_type);
+            Request start = *asked;
+            start.kind = c.order.hears && random_.below(2) == 0 ? Request::Kind::signal_with_start
+                                                                : Request::Kind::start;
+            later(up_to(2s), start);
+          });
       return;
     case Request::Kind::start:
     case Request::Kind::start_other_type: {
@@ -130,35 +185,145 @@ void Clients::ask(const Request& request) {
       checker_.may_be_closed(client.key.id);
       engine::CloseCommand command{request.close, "asked", {}, "native"};
       if (!client.run.empty() && random_.below(2) == 0) command.requested_run = client.run;
-      dispatch_->close(client.key, std::move(command),
-                       [this, id](Result<engine::CommandOutcome> reply) {
-                         const auto asked = take(id);
-                         if (!asked) return;
-                         if (!reply) return refused(*asked, reply.error());
-                         const Client& c = clients_[asked->client];
-                         trace_("client {}: {}", c.key.id.str(), reply->outcome);
-                         checker_.command_answered(c.key, *reply);
-                         const Checker::Run* run = c.run.empty() ? nullptr : checker_.find(c.run);
-                         if (reply->outcome != "rejected_not_started" && run && run->state.open()) {
-                           checker_.break_off(
-                               fmt::format("{}: a close was answered with {}, and the run is open",
-                                           c.key.id.str(), reply->outcome));
-                         }
-                       });
+      dispatch_->close(
+          client.key, std::move(command), [this, id](Result<engine::CommandOutcome> reply) {
+            const auto asked = take(id);
+            if (!asked) return;
+            if (!reply) return refused(*asked, reply.error());
+            const Client& c = clients_[asked->client];
+            trace_("client {}: {}", c.key.id.str(), reply->outcome);
+            checker_.command_answered(c.key, *reply);
+            if (!reply->accepted) return;
+            // The command may have met a run that has been followed since.
+            for (const auto& [run_id, run] : checker_.runs()) {
+              if (run.commands.contains(reply->command_id) && run.state.open()) {
+                checker_.break_off(
+                    fmt::format("{}: a close was answered with {}, and the run is open",
+                                c.key.id.str(), reply->outcome));
+              }
+            }
+          });
       return;
     }
     case Request::Kind::watch:
-      dispatch_->watch({client.key, client.run}, [this, id](Result<dispatch::ClosedRun> reply) {
+      dispatch_->watch({client.key, request.run}, [this, id](Result<dispatch::ClosedRun> reply) {
         const auto asked = take(id);
         if (!asked) return;
         if (!reply) return refused(*asked, reply.error());
         Client& c = clients_[asked->client];
         trace_("client {}: told it is {}", c.key.id.str(), reply->closed_reason);
-        checker_.told_closed(c.run, *reply);
-        c.told = true;
+        checker_.told_closed(asked->run, *reply);
+        // A workflow that continues as new is followed to its end.
+        const Checker::Run* run = checker_.find(asked->run);
+        if (run && !run->state.continued_as.empty()) watch(asked->client, run->state.continued_as);
+        c.open -= 1;
       });
       return;
+    case Request::Kind::repair:
+      dispatch_->repair(request.instance, {}, [this, id](Result<engine::CommandOutcome> reply) {
+        const auto asked = take(id);
+        if (!asked) return;
+        if (!reply) return refused(*asked, reply.error());
+        trace_("client {}: {}", asked->instance.id.str(), reply->outcome);
+        checker_.command_answered(asked->instance, *reply);
+      });
+      return;
+    case Request::Kind::query:
+      open_[id].asked_at = checker_.standing(client.key);
+      dispatch_->query(client.key, {}, "look", detail::arguments_of(),
+                       [this, id](Result<Payload> reply) {
+                         const auto asked = take(id);
+                         if (!asked) return;
+                         if (!reply) return refused(*asked, reply.error());
+                         const Client& c = clients_[asked->client];
+                         trace_("client {}: answered", c.key.id.str());
+                         checker_.query_answered(c.key, asked->asked_at, *reply);
+                         talk_on(*asked);
+                       });
+      return;
+    case Request::Kind::signal:
+    case Request::Kind::update:
+    case Request::Kind::signal_with_start:
+      return say(id, open_[id]);
   }
+}
+
+void Clients::say(std::uint64_t id, Request& request) {
+  Client& client = clients_[request.client];
+  // A new word each time: whether the last one arrived nobody may know.
+  request.text = fmt::format("{}#{}", client.key.id.str(), ++texts_);
+  std::optional<RunId> on_run;
+  if (!client.run.empty() && random_.below(8) == 0) on_run = client.run;
+
+  if (request.kind == Request::Kind::update) {
+    const auto amount = static_cast<std::int64_t>(random_.below(12)) - 2;
+    engine::UpdateCommand command{"add", detail::arguments_of(amount, request.text), on_run};
+    const bool until_completed = random_.below(3) > 0;
+    dispatch_->update(
+        client.key, std::move(command), until_completed,
+        [this, id, amount, until_completed](Result<dispatch::UpdateReply> reply) {
+          const auto asked = take(id);
+          if (!asked) return;
+          if (!reply) return refused(*asked, reply.error());
+          const Client& c = clients_[asked->client];
+          trace_("client {}: update {} {}", c.key.id.str(), reply->outcome.outcome,
+                 reply->outcome.rejection_reason);
+          checker_.update_answered(c.key, *reply, asked->text);
+          if (reply->outcome.accepted && reply->completed != until_completed) {
+            checker_.break_off(fmt::format("{}: an update was answered too {}", c.key.id.str(),
+                                           until_completed ? "early" : "late"));
+          }
+          if (reply->result && amount < 0) {
+            checker_.break_off(fmt::format("{}: a debt was accepted", c.key.id.str()));
+          }
+          talk_on(*asked);
+        });
+    return;
+  }
+  engine::SignalCommand command{word.name, detail::arguments_of(request.text), on_run};
+  if (request.kind == Request::Kind::signal) {
+    if (plant_ == Plant::signal_doubled) {
+      dispatch_->signal(client.key, command, [](const Result<engine::CommandOutcome>&) {});
+    }
+    dispatch_->signal(client.key, std::move(command),
+                      [this, id](Result<engine::CommandOutcome> reply) {
+                        const auto asked = take(id);
+                        if (!asked) return;
+                        if (!reply) return refused(*asked, reply.error());
+                        const Client& c = clients_[asked->client];
+                        trace_("client {}: signal {}", c.key.id.str(), reply->outcome);
+                        checker_.command_answered(c.key, *reply);
+                        checker_.signal_answered(c.key, *reply, asked->text);
+                        talk_on(*asked);
+                      });
+    return;
+  }
+  command.requested_run.reset();
+  dispatch_->signal_with_start(
+      start_command(client, request.policy), std::move(command),
+      [this, id](Result<dispatch::SignalWithStartReply> reply) {
+        const auto asked = take(id);
+        if (!asked) return;
+        if (!reply) return refused(*asked, reply.error());
+        Client& c = clients_[asked->client];
+        trace_("client {}: {}, {}", c.key.id.str(), reply->start.outcome, reply->signal.outcome);
+        if (!reply->start.accepted || !reply->signal.accepted) {
+          return checker_.break_off(fmt::format("{}: signal with start was refused with {} and {}",
+                                                c.key.id.str(), reply->start.rejection_reason,
+                                                reply->signal.rejection_reason));
+        }
+        checker_.started(c.key, {reply->run_id, c.key.id, reply->start});
+        checker_.command_answered(c.key, reply->signal);
+        checker_.signal_answered(c.key, reply->signal, asked->text);
+        const bool first = c.run.empty();
+        c.run = reply->run_id;
+        watch(asked->client, reply->run_id);
+        if (first) {
+          talk(asked->client);
+        } else {
+          talk_on(*asked);
+        }
+      });
 }
 
 std::optional<Clients::Request> Clients::take(std::uint64_t id) {
@@ -180,30 +345,38 @@ void Clients::started(const Request& request, const StartReply& reply) {
   if (request.kind == Request::Kind::start_other_type) {
     return checker_.break_off(fmt::format("{} was started as another type", name));
   }
-  const bool expected = reply.outcome.outcome == "started_new" ||
-                        reply.outcome.outcome == "returned_existing_active" ||
-                        reply.outcome.outcome == "rejected_duplicate";
-  if (!expected || (reply.outcome.outcome == "started_new" && !client.run.empty()) ||
-      (!client.run.empty() && client.run != reply.run_id)) {
+  const std::string& outcome = reply.outcome.outcome;
+  const bool expected = outcome == "started_new" || outcome == "returned_existing_active" ||
+                        outcome == "rejected_duplicate";
+  if (!expected || (outcome == "started_new" && !client.run.empty())) {
     return checker_.break_off(
-        fmt::format("{} runs already and was answered with {}", name, reply.outcome.outcome));
+        fmt::format("{} runs already and was answered with {}", name, outcome));
   }
-  if (!client.run.empty()) return;
-  client.run = reply.run_id;
-  later(up_to(random_.below(2) == 0 ? 10ms : 10s),
-        {.kind = Request::Kind::watch, .client = request.client});
-  if (random_.below(6) == 0) {
+  // A run that goes on as another is active, whoever looks.
+  const Checker::Run* run = checker_.find(reply.run_id);
+  if (outcome == "rejected_duplicate" &&
+      request.policy == DuplicateStartPolicy::return_existing_active && run &&
+      !run->state.continued_as.empty()) {
+    return checker_.break_off(fmt::format("{} continued as new and was taken for closed", name));
+  }
+  const bool first = client.run.empty();
+  if (first) client.run = reply.run_id;
+  watch(request.client, reply.run_id);
+  if (first && client.order.hears) talk(request.client);
+  if (first && random_.below(6) == 0) {
     later(up_to(10s), {.kind = Request::Kind::start_other_type, .client = request.client});
   }
 }
 
 void Clients::refused(const Request& request, const Error& error) {
   const Client& client = clients_[request.client];
-  trace_("client {}: {} refused: {}", client.key.id.str(), word(request), to_string(error.code));
+  trace_("client {}: {} refused: {}", client.key.id.str(), kind_of(request), to_string(error.code));
   switch (error.code) {
     case ErrorCode::unavailable:
     case ErrorCode::store_full:
     case ErrorCode::overloaded:
+      checker_.unsaid(request.text);
+      [[fallthrough]];
     case ErrorCode::shutting_down:
       // Some change their minds: the run must go on as if they had never asked.
       if (request.kind == Request::Kind::close && random_.below(2) == 0) return;
@@ -212,6 +385,11 @@ void Clients::refused(const Request& request, const Error& error) {
     case ErrorCode::not_found:
       // Too early: nothing of that name was promised to anybody.
       if (request.kind == Request::Kind::close && client.run.empty()) return;
+      // Nobody here knows the code, and a query runs it.
+      if (request.kind == Request::Kind::query) return talk_on(request);
+      break;
+    case ErrorCode::replay_blocked:
+      if (request.kind == Request::Kind::query) return talk_on(request);
       break;
     case ErrorCode::conflict:
       if (request.kind == Request::Kind::start_other_type) return;
@@ -220,18 +398,17 @@ void Clients::refused(const Request& request, const Error& error) {
       break;
   }
   checker_.break_off(fmt::format("{}: {} was refused with {}: {}", client.key.id.str(),
-                                 word(request), to_string(error.code), error.message));
+                                 kind_of(request), to_string(error.code), error.message));
 }
 
 bool Clients::done() const {
-  if (planned_ > 0 || !open_.empty() || !backlog_.empty()) return false;
-  return std::ranges::all_of(clients_, &Client::told);
+  return planned_ == 0 && open_.empty() && backlog_.empty();
 }
 
 std::string Clients::describe_open() const {
   std::string text;
   for (const auto& [id, request] : open_) {
-    text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", word(request),
+    text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", kind_of(request),
                         clients_[request.client].key.id.str());
   }
   return text;

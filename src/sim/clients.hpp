@@ -1,8 +1,10 @@
-// The people and programs outside. They start, reserve, cancel and wait; a crash takes their
-// connection, not their memory, so whatever was not answered is asked again.
+// The people and programs outside. They start, reserve, talk, ask, cancel, repair and wait; a crash
+// takes their connection, not their memory, so whatever was not answered is asked again. What they
+// say they say in words of its own every time, so that whoever hears something twice is found out.
 #pragma once
 #include "dispatch/dispatch.hpp"
 #include "sim/checker.hpp"
+#include "sim/faults.hpp"
 #include "sim/scheduler.hpp"
 #include "sim/workload.hpp"
 
@@ -14,13 +16,22 @@ namespace dw::sim {
 
 class Clients {
  public:
-  Clients(SimExecutor& outside, const Clock& clock, Random& random, Checker& checker, Trace& trace)
-      : outside_(outside), clock_(clock), random_(random), checker_(checker), trace_(trace) {}
+  Clients(const Registry& registry, Plant plant, SimExecutor& outside, const Clock& clock,
+          Random& random, Checker& checker, Trace& trace)
+      : registry_(registry),
+        plant_(plant),
+        outside_(outside),
+        clock_(clock),
+        random_(random),
+        checker_(checker),
+        trace_(trace) {}
 
   // That many workflows, arriving one by one within that time.
   void arrive(std::size_t count, Duration within);
   void connected(dispatch::Dispatch& dispatch);
   void disconnected();
+  // An operator sees that this instance is stuck, and has it repaired.
+  void stuck(const store::InstanceKey& instance);
 
   // Everything was asked and answered.
   bool done() const;
@@ -30,16 +41,34 @@ class Clients {
   struct Client {
     store::InstanceKey key;
     Order order;
-    RunId run;          // once a start was acknowledged
-    bool told = false;  // that it closed
+    RunId run;                // once a start was acknowledged
+    std::set<RunId> watched;  // runs whose end it wants to hear of
+    std::size_t open = 0;     // those it has not heard of yet
+    std::size_t said = 0;
     bool reserves = false;
   };
   struct Request {
-    enum class Kind { reserve, start, start_other_type, close, watch } kind;
+    enum class Kind {
+      reserve,
+      start,
+      start_other_type,
+      close,
+      watch,
+      signal,
+      update,
+      query,
+      signal_with_start,
+      repair
+    } kind;
     std::size_t client = 0;
     engine::DuplicateStartPolicy policy = engine::DuplicateStartPolicy::reject_duplicate;
     engine::CloseCommand::Kind close = engine::CloseCommand::Kind::cancel;
-    bool duplicate = false;  // asked by somebody who knows nothing of the others
+    bool duplicate = false;            // asked by somebody who knows nothing of the others
+    bool talks_on = false;             // more of the kind follows, as long as it runs
+    RunId run = {};                    // to watch
+    store::InstanceKey instance = {};  // to repair
+    std::string text = {};             // what was said, this time
+    Checker::Standing asked_at = {};   // of a query
   };
 
   void later(Duration delay, Request request);
@@ -51,8 +80,14 @@ class Clients {
   engine::StartCommand start_command(const Client& client,
                                      engine::DuplicateStartPolicy policy) const;
   Duration up_to(Duration longest);
-  static std::string_view word(const Request& request);
+  static std::string_view kind_of(const Request& request);
+  void watch(std::size_t client, const RunId& run);
+  void talk(std::size_t client);
+  void talk_on(const Request& request);
+  void say(std::uint64_t id, Request& request);
 
+  const Registry& registry_;
+  const Plant plant_;
   SimExecutor& outside_;
   const Clock& clock_;
   Random& random_;
@@ -61,6 +96,7 @@ class Clients {
   dispatch::Dispatch* dispatch_ = nullptr;
   std::vector<Client> clients_;
   std::uint64_t ids_ = 0;
+  std::uint64_t texts_ = 0;
   std::map<std::uint64_t, Request> open_;
   std::vector<Request> backlog_;  // to be asked when there is somebody to ask
   std::size_t planned_ = 0;

@@ -123,6 +123,10 @@ int main(int argc, char** argv) {
     total.crashes += report.crashes;
     total.commits += report.commits;
     total.runs += report.runs;
+    total.signals += report.signals;
+    total.updates += report.updates;
+    total.children += report.children;
+    total.continued += report.continued;
     if (report.broken) {
       if (!arguments.json) {
         fmt::print("{}seed {}, step {}\nbroken: {}\n", progress ? "\r\033[K" : "", report.seed,
@@ -155,6 +159,10 @@ int main(int argc, char** argv) {
         .field("passed", passed)
         .field("failed", failures.size())
         .field("runs", total.runs)
+        .field("signals", total.signals)
+        .field("updates", total.updates)
+        .field("children", total.children)
+        .field("continued", total.continued)
         .field("steps", total.steps)
         .field("crashes", total.crashes)
         .field("commits", total.commits)
@@ -172,9 +180,12 @@ int main(int argc, char** argv) {
     json.end_array().end_object();
     fmt::print("{}\n", out);
   } else {
-    fmt::print("{} passed, {} failed: {} runs, {} steps, {} crashes, {} commits in {:.1f} s\n",
-               passed, failures.size(), total.runs, total.steps, total.crashes, total.commits,
-               took.count());
+    fmt::print(
+        "{} passed, {} failed: {} runs ({} children, {} continued), {} signals, {} updates, {} "
+        "steps, "
+        "{} crashes, {} commits in {:.1f} s\n",
+        passed, failures.size(), total.runs, total.children, total.continued, total.signals,
+        total.updates, total.steps, total.crashes, total.commits, took.count());
   }
   return failures.empty() ? 0 : 1;
 }

@@ -18,6 +18,17 @@ std::span<const PlantName> plants() {
                 "an attempt that lost its lease writes in the name of its successor"},
       PlantName{Plant::outcome_forgotten, "outcome-forgotten",
                 "a worker renews an attempt for ever and never reports"},
+      PlantName{Plant::intent_dropped, "intent-dropped",
+                "what one run says to another is not delivered"},
+      PlantName{Plant::policy_dropped, "policy-dropped",
+                "a child does not hear that its parent has ended"},
+      PlantName{Plant::timeout_dropped, "timeout-dropped",
+                "nobody watches how long an activity takes"},
+      PlantName{Plant::signal_doubled, "signal-doubled", "a signal is delivered twice"},
+      PlantName{Plant::update_early, "update-early",
+                "an update is acknowledged before it is durable"},
+      PlantName{Plant::carry_over_lost, "carry-over-lost",
+                "what a run leaves to the next one gets lost on the way"},
   };
   return names;
 }

@@ -18,6 +18,12 @@ enum class Plant {
   time_backwards,      // the store records a commit an hour early
   stale_attempt,       // the outcome of an attempt that lost its lease counts for its successor
   outcome_forgotten,   // a worker keeps an attempt alive for ever and never reports
+  intent_dropped,      // what one run says to another is not delivered
+  policy_dropped,      // a child does not hear that its parent has ended
+  timeout_dropped,     // nobody watches how long an activity takes
+  signal_doubled,      // a signal is delivered twice
+  update_early,        // an update is acknowledged before it is durable
+  carry_over_lost,     // what a run leaves to the next one gets lost on the way
 };
 
 struct PlantName {

@@ -61,6 +61,16 @@ void Rival::interfere(const RunId& id, bool may_close) {
     decision = engine::decide_start(&run, again, context).decision;
   }
 
+  // Nodes do not wake each other yet: what this one would say to other runs, or to who waits for an
+  // update, nobody would hear.
+  const auto speaks = [](const engine::TaskChange& change) {
+    return change.task.type == engine::TaskType::intent;
+  };
+  if (std::ranges::any_of(decision.tasks, speaks) ||
+      (!seen->state.updates.empty() && decision.events.size() > 1)) {
+    return;
+  }
+
   store::StreamAppend append;
   append.run_id = id;
   append.first_sequence = run.state.last_sequence + 1;

@@ -28,6 +28,11 @@ void SimActivities::at(Duration delay, Executor::Work work) {
   parts_.executor.post_at(parts_.clock.now() + delay, std::move(work));
 }
 
+Duration SimActivities::up_to(Duration longest) {
+  return Duration{
+      static_cast<std::int64_t>(parts_.random.below(static_cast<std::uint64_t>(longest.count())))};
+}
+
 void SimActivities::leave(const AttemptId& attempt) {
   running_.erase(attempt);
   release();
@@ -41,20 +46,18 @@ void SimActivities::run(dispatch::ActivityWork work, Done done) {
   running_.insert(work.attempt_id);
 
   Random& random = parts_.random;
-  const auto up_to = [&](Duration longest) {
-    return Duration{
-        static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(longest.count())))};
-  };
   Duration takes = up_to(random.below(4) == 0 ? 2s : 20ms);
-  const bool must_die = work.attempt_number <= attempts_to_lose(work.type, work.arguments);
+  const Duty duty = duty_of(work.type, work.arguments);
+  const bool must_die = work.attempt_number <= duty.to_lose;
+  const bool drags = work.attempt_number <= duty.to_drag;
   const bool dies = must_die || (failing && parts_.faults.die.hit(random));
   const bool zombie = failing && parts_.faults.zombie.hit(random);
   const bool fails = failing && retried_for_ever(work.type) && parts_.faults.error.hit(random);
   if (failing && parts_.faults.slow.hit(random)) takes += parts_.lease * 2;
 
-  parts_.trace("activity {} {} attempt {}{}{}{}", work.instance_id.str(), work.type,
+  parts_.trace("activity {} {} attempt {}{}{}{}{}", work.instance_id.str(), work.type,
                work.attempt_number, dies ? " dies" : "", zombie ? " as a zombie" : "",
-               fails ? " will fail" : "");
+               fails ? " will fail" : "", drags ? " drags" : "");
   if (parts_.plant == Plant::outcome_forgotten && random.below(20) == 0) return;
   if (dies || zombie) {
     at(takes, [this, attempt = work.attempt_id] { leave(attempt); });
@@ -66,10 +69,32 @@ void SimActivities::run(dispatch::ActivityWork work, Done done) {
        });
     return;
   }
+  if (drags) {
+    const Timestamp until = parts_.clock.now() + 1s + up_to(60s);
+    return drag(std::make_shared<Drag>(Drag{std::move(work), std::move(done), duty.beats, until}));
+  }
   at(takes, [this, fails, work = std::move(work), done = std::move(done)] {
     leave(work.attempt_id);
     report(work, done, fails);
   });
+}
+
+void SimActivities::drag(const std::shared_ptr<Drag>& attempt) {
+  const auto& line = attempt->work.line;
+  const Timestamp now = parts_.clock.now();
+  // Told that nobody waits any more, it stops; what it has it reports all the same.
+  if (now >= attempt->until || (line && line->cancelled)) {
+    leave(attempt->work.attempt_id);
+    return report(attempt->work, attempt->done, false);
+  }
+  // In the last ten seconds it is too busy to give a sign.
+  if (attempt->beats && line && now + 10s < attempt->until) {
+    ++attempt->beat;
+    std::optional<Value> progress;
+    if (attempt->beat % 3 == 0) progress = Value::Map{{"current", Value{attempt->beat}}};
+    line->heartbeat(std::move(progress));
+  }
+  at(200ms + up_to(1s), [this, attempt] { drag(attempt); });
 }
 
 void SimActivities::report(const dispatch::ActivityWork& work, const Done& done, bool fails) {

@@ -42,6 +42,16 @@ class SimActivities final : public dispatch::ActivityHost {
   int reserved() const { return reserved_; }
 
  private:
+  // An attempt that takes far too long, and says now and then that it is alive.
+  struct Drag {
+    dispatch::ActivityWork work;
+    Done done;
+    bool beats;
+    Timestamp until;
+    std::int64_t beat = 0;
+  };
+  void drag(const std::shared_ptr<Drag>& attempt);
+  Duration up_to(Duration longest);
   void at(Duration delay, Executor::Work work);
   void leave(const AttemptId& attempt);
   void report(const dispatch::ActivityWork& work, const Done& done, bool fails);

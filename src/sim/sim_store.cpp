@@ -1,5 +1,9 @@
 #include "sim/sim_store.hpp"
 
+#include "core/assert.hpp"
+#include "history/codec.hpp"
+
+#include <algorithm>
 #include <chrono>
 
 namespace dw::sim {
@@ -90,6 +94,43 @@ std::vector<CommitOutcome> SimStore::write_some(std::span<const Transition> batc
   return outcomes;
 }
 
+namespace {
+
+bool says(const Transition& transition, std::string_view event) {
+  return std::ranges::any_of(transition.appends, [&](const store::StreamAppend& append) {
+    return append.events.find(event) != std::string::npos;
+  });
+}
+
+// Takes the signals out of what a run begins with.
+void drop_signals(Transition& transition) {
+  if (!says(transition, "WorkflowContinuedAsNew")) return;
+  for (store::StreamAppend& append : transition.appends) {
+    if (append.first_sequence != 1 || append.events.find("ContinuedAsNew") != std::string::npos)
+      continue;
+    auto events = history::parse_events(append.events);
+    DW_ASSERT(events, "the engine writes what it can read");
+    const auto signal = [](const history::EventBody& body) {
+      return std::holds_alternative<history::SignalReceived>(body);
+    };
+    if (std::erase_if(*events, signal) == 0) continue;
+    append.events.clear();
+    history::append_events(append.events, *events);
+    append.last_sequence = static_cast<std::int64_t>(events->size());
+    for (store::RunRow& row : transition.runs) {
+      if (row.run_id != append.run_id) continue;
+      row.last_sequence = append.last_sequence;
+      row.history_bytes = static_cast<std::int64_t>(append.events.size());
+    }
+  }
+}
+
+bool is_put(const store::TaskChange& change, engine::TaskType type) {
+  return change.kind == store::TaskChange::Kind::put && change.task.type == type;
+}
+
+}  // namespace
+
 std::vector<Transition> SimStore::misbehave(std::span<const Transition> batch) {
   std::vector<Transition> bent{batch.begin(), batch.end()};
   for (Transition& transition : bent) {
@@ -99,10 +140,31 @@ std::vector<Transition> SimStore::misbehave(std::span<const Transition> batch) {
     }
     if (plant_ == Plant::task_dropped) {
       std::erase_if(transition.tasks, [](const store::TaskChange& change) {
-        return change.kind == store::TaskChange::Kind::put &&
-               change.task.type == engine::TaskType::timer;
+        return is_put(change, engine::TaskType::timer);
       });
     }
+    if (plant_ == Plant::intent_dropped && random_.below(4) == 0) {
+      std::erase_if(transition.tasks, [](const store::TaskChange& change) {
+        return is_put(change, engine::TaskType::intent);
+      });
+    }
+    if (plant_ == Plant::policy_dropped) {
+      std::erase_if(transition.tasks, [](const store::TaskChange& change) {
+        return is_put(change, engine::TaskType::intent) &&
+               (change.task.subject == "CancelRequested" ||
+                change.task.subject == "TerminateRequested");
+      });
+    }
+    if (plant_ == Plant::timeout_dropped) {
+      std::erase_if(transition.tasks, [](const store::TaskChange& change) {
+        return is_put(change, engine::TaskType::timer) &&
+               change.task.subject.starts_with("timeout:");
+      });
+    }
+    if (plant_ == Plant::update_early && says(transition, "UpdateAccepted")) {
+      transition = {transition.id, transition.recorded_at, {}, {}, {}, {}, {}, {}};
+    }
+    if (plant_ == Plant::carry_over_lost) drop_signals(transition);
     if (plant_ == Plant::time_backwards && random_.below(20) == 0) transition.recorded_at -= 1h;
   }
   return bent;

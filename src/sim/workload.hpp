@@ -3,10 +3,11 @@
 #pragma once
 #include "core/random.hpp"
 #include "history/events.hpp"
+#include "sim/ops.hpp"
 
 #include <dw/registry.hpp>
 
-#include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -15,8 +16,6 @@
 #include <vector>
 
 namespace dw::sim {
-
-using Numbers = std::vector<std::int64_t>;  // what every workflow here takes
 
 // How often an activity was asked to do its work, by its idempotency key. It stands for the world
 // outside: a crash of the engine does not reset it.
@@ -31,17 +30,31 @@ struct Order {
   Numbers numbers;
   std::optional<std::int64_t> run_timeout;        // seconds
   std::optional<std::int64_t> execution_timeout;  // seconds
+  bool hears = false;                             // somebody should talk to it until it ends
+  bool takes_updates = false;                     // likewise, and ask it things
 };
 Order draw_order(Random& random);
 
 // May failures be injected? Only where the workflow retries for ever, so that its answer stays the
 // same.
 bool retried_for_ever(std::string_view activity_type);
-// How many attempts of this activity are to be lost, as its arguments ask.
-std::int64_t attempts_to_lose(std::string_view activity_type, const Payload& arguments);
+// What attempts of this activity are to do, as its arguments ask.
+struct Duty {
+  std::int64_t to_lose = 0;  // that many are lost
+  std::int64_t to_drag = 0;  // that many take far too long
+  bool beats = false;        // and give signs of life meanwhile
+};
+Duty duty_of(std::string_view activity_type, const Payload& arguments);
+
+// How other runs began, for who speaks of them.
+using FindStart = std::function<const history::WorkflowStarted*(const RunId&)>;
 
 // Compares a closed run with what plain code answers, given what only history can know: side
-// effects, the times, which activities were lost too often. Says what differs, if anything does.
-std::optional<std::string> compare_with_model(std::span<const history::Event> events);
+// effects, the times, which activities were lost too often, what others said. Says what differs, if
+// anything does.
+std::optional<std::string> compare_with_model(std::span<const history::Event> events,
+                                              const FindStart& find_start);
+// What a query would have answered at the end of these events.
+std::string look_at_model(std::span<const history::Event> events, const FindStart& find_start);
 
 }  // namespace dw::sim

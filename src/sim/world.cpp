@@ -41,6 +41,7 @@ Layout draw_layout(Random& random) {
   layout.slots = static_cast<int>(1 + random.below(random.below(2) == 0 ? 3 : 20));
   layout.settings.activity_lease = std::chrono::seconds{random.below(2) == 0 ? 20 : 300};
   layout.settings.max_lost_attempts = static_cast<std::int64_t>(3 + random.below(3));
+  layout.settings.updates_queue_behind_signals = random.below(2) == 0;
   return layout;
 }
 
@@ -130,8 +131,9 @@ class World {
         store_(disk_, checker_, rival_, faults_, options.plant, clock_, store_random_, trace_),
         scheduler_(clock_, schedule_random_),
         outside_(scheduler_, "outside"),
-        clients_(outside_, clock_, client_random_, checker_, trace_) {
+        clients_(complete_, options.plant, outside_, clock_, client_random_, checker_, trace_) {
     encourage(faults_, options.plant);
+    checker_.on_blocked = [this](const store::InstanceKey& instance) { clients_.stuck(instance); };
     store_.die_after_this_step = [this] { dying_ = true; };
     store_.stall_writer = [this](Timestamp until) { process_->writer.stall(until); };
     running_trace = &trace_;
@@ -156,6 +158,10 @@ class World {
     report.crashes = crashes_;
     report.commits = static_cast<std::uint64_t>(disk_.counters().commits);
     report.runs = checker_.runs().size();
+    report.signals = checker_.counters().signals;
+    report.updates = checker_.counters().updates;
+    report.children = checker_.counters().children;
+    report.continued = checker_.counters().continued;
     report.hash = trace_.hash() ^ scheduler_.hash();
     report.trace = trace_.tail();
     return report;
@@ -184,6 +190,10 @@ class World {
     for (const auto& [id, run] : checker_.runs()) {
       if (!run.tasks.empty()) {
         checker_.break_off(fmt::format("{} is closed and has tasks", name_of(run)));
+      }
+      for (const auto& child : run.state.children) {
+        if (child.policy == history::ParentClosePolicy::abandon) continue;
+        checker_.break_off(fmt::format("{} is closed and its child was never told", name_of(run)));
       }
     }
   }

@@ -24,6 +24,10 @@ struct Report {
   std::uint64_t crashes = 0;
   std::uint64_t commits = 0;
   std::uint64_t runs = 0;
+  std::uint64_t signals = 0;
+  std::uint64_t updates = 0;
+  std::uint64_t children = 0;
+  std::uint64_t continued = 0;
   std::uint64_t hash = 0;         // of everything that happened
   std::deque<std::string> trace;  // the last lines
 };
