@@ -45,6 +45,7 @@ const Checker::Run* Checker::find(const RunId& run) const {
 void Checker::committed(std::span<const store::Transition> batch,
                         std::span<const store::CommitOutcome> outcomes, std::string_view by) {
   std::vector<RunId> touched;
+  std::set<RunId> closing;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (!std::holds_alternative<store::Won>(outcomes[i])) {
       const bool lost = std::holds_alternative<store::Lost>(outcomes[i]);
@@ -59,7 +60,18 @@ void Checker::committed(std::span<const store::Transition> batch,
         run.tasks.erase(change.task.key);
       }
     }
-    for (const store::RunRow& row : batch[i].runs) touched.push_back(row.run_id);
+    const auto spoken = std::ranges::count_if(batch[i].tasks, [](const TaskChange& change) {
+      return change.kind == TaskChange::Kind::put && change.task.type == engine::TaskType::intent;
+    });
+    for (const store::RunRow& row : batch[i].runs) {
+      touched.push_back(row.run_id);
+      // What closes it, not what comes after in the same batch.
+      Run& run = runs_[row.run_id];
+      const bool was_open = run.commits.empty() || run.state.open();
+      if (row.closed_at && was_open && closing.insert(row.run_id).second) {
+        run.spoken = static_cast<std::size_t>(spoken);
+      }
+    }
     if (batch[i].runs.empty()) trace_("{}: {} without a run", by, batch[i].id.view().substr(16));
   }
   std::ranges::sort(touched);
@@ -527,6 +539,13 @@ void Checker::check_tasks(const Run& run) {
 
 void Checker::check_closed(const Run& run) {
   const RunState& state = run.state;
+  // Whoever waits for it, or depends on it, is told in the same commit.
+  const Shared<Lineage>& lineage = state.start.lineage;
+  std::size_t owed = lineage && !lineage->call_id.empty() ? 1 : 0;
+  for (const OpenChild& child : state.children) {
+    owed += child.policy != ParentClosePolicy::abandon;
+  }
+  expect(run.spoken >= owed, "{} ended and told {} others of {}", name_of(run), run.spoken, owed);
   if (state.closed_reason == "cancelled" || state.closed_reason == "terminated") {
     expect(closable_.contains(run.row.instance_id), "{} was {}, and nobody asked for it",
            name_of(run), state.closed_reason);

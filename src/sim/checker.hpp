@@ -92,6 +92,7 @@ class Checker {
     std::set<ChildCallId> ended_children;
     std::set<FailureId> of_barriers;   // failures that need not be thrown into anybody
     std::vector<std::string> carried;  // signals and updates it left to the next run, when it did
+    std::size_t spoken = 0;            // to other runs, in the commit that closed it
     std::int64_t steps = 0;
   };
   struct Counters {

@@ -81,12 +81,14 @@ void Clients::later(Duration delay, Request request) {
 void Clients::watch(std::size_t client, const RunId& run) {
   if (run.empty() || !clients_[client].watched.insert(run).second) return;
   clients_[client].open += 1;
+  if (clients_[client].order.hears) talk(client);
   later(up_to(random_.below(2) == 0 ? 10ms : 10s),
         {.kind = Request::Kind::watch, .client = client, .run = run});
 }
 
 // One after the other until it has ended: some workflows wait for nothing else.
 void Clients::talk(std::size_t client) {
+  if (std::exchange(clients_[client].talking, true)) return;
   const Order& order = clients_[client].order;
   Request request{.kind = Request::Kind::signal, .client = client, .talks_on = true};
   if (order.takes_updates) {
@@ -107,7 +109,9 @@ void Clients::talk(std::size_t client) {
 }
 
 void Clients::talk_on(const Request& request) {
-  if (request.talks_on && clients_[request.client].open > 0) talk(request.client);
+  if (!request.talks_on) return;
+  clients_[request.client].talking = false;
+  if (clients_[request.client].open > 0) talk(request.client);
 }
 
 void Clients::stuck(const store::InstanceKey& instance) {
@@ -315,14 +319,9 @@ void Clients::say(std::uint64_t id, Request& request) {
         checker_.started(c.key, {reply->run_id, c.key.id, reply->start});
         checker_.command_answered(c.key, reply->signal);
         checker_.signal_answered(c.key, reply->signal, asked->text);
-        const bool first = c.run.empty();
         c.run = reply->run_id;
         watch(asked->client, reply->run_id);
-        if (first) {
-          talk(asked->client);
-        } else {
-          talk_on(*asked);
-        }
+        talk_on(*asked);
       });
 }
 
@@ -362,7 +361,6 @@ void Clients::started(const Request& request, const StartReply& reply) {
   const bool first = client.run.empty();
   if (first) client.run = reply.run_id;
   watch(request.client, reply.run_id);
-  if (first && client.order.hears) talk(request.client);
   if (first && random_.below(6) == 0) {
     later(up_to(10s), {.kind = Request::Kind::start_other_type, .client = request.client});
   }

@@ -45,6 +45,7 @@ class Clients {
     std::set<RunId> watched;  // runs whose end it wants to hear of
     std::size_t open = 0;     // those it has not heard of yet
     std::size_t said = 0;
+    bool talking = false;
     bool reserves = false;
   };
   struct Request {
