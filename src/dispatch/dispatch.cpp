@@ -115,7 +115,7 @@ void Dispatch::update(store::InstanceKey instance, engine::UpdateCommand command
 
 void Dispatch::query(store::InstanceKey instance, std::optional<RunId> run, std::string name,
                      Payload arguments, Reply<Payload> reply) {
-  QueryJob job{std::move(name), std::move(arguments), std::move(reply)};
+  QueryJob job{std::move(name), std::move(arguments), std::move(reply), run.has_value()};
   if (run) return on_run({std::move(instance), *std::move(run)}, std::move(job));
   on_instance(std::move(instance), std::move(job));
 }

@@ -72,6 +72,7 @@ struct QueryJob {
   std::string name;
   Payload arguments;
   Reply<Payload> reply;
+  bool on_run = false;  // the caller named this very run, not its instance
 };
 struct HeartbeatJob {
   ActivityId activity_id;
@@ -97,6 +98,14 @@ struct LostAttemptJob {
 };
 using RunJob = std::variant<CloseJob, RepairJob, ArchiveJob, SignalJob, UpdateJob, QueryJob,
                             WatchJob, FinishActivityJob, HeartbeatJob, DeliverJob, LostAttemptJob>;
+
+// Is it for the instance, whichever of its runs is current by then?
+inline bool for_instance(const RunJob& job) {
+  const auto* query = std::get_if<QueryJob>(&job);
+  return std::holds_alternative<CloseJob>(job) || std::holds_alternative<RepairJob>(job) ||
+         std::holds_alternative<SignalJob>(job) || std::holds_alternative<UpdateJob>(job) ||
+         (query && !query->on_run);
+}
 
 struct StartJob {
   engine::StartCommand command;

@@ -11,12 +11,6 @@ ClosedRun closed_run(const RunState& state) {
   return {state.status, state.closed_reason, state.output, state.failure};
 }
 
-bool is_command(const RunJob& job) {
-  return std::holds_alternative<CloseJob>(job) || std::holds_alternative<RepairJob>(job) ||
-         std::holds_alternative<SignalJob>(job) || std::holds_alternative<UpdateJob>(job) ||
-         std::holds_alternative<QueryJob>(job);
-}
-
 }  // namespace
 
 Shard::Shard(ShardParts parts)
@@ -39,11 +33,28 @@ void Shard::start(StartJob job) {
   const auto known = current_.find(instance_text(key));
   // A new id is the common case: claim it without looking, and let the commit find out.
   if (known == current_.end()) return do_start(std::move(job), std::nullopt, nullptr);
-  Cell& cell = cell_for({key, known->second});
-  if (cell.loading) {
-    cell.starts.push_back(std::move(job));
+  start_on({key, known->second}, std::move(job));
+}
+
+// A start that finds a run there: on that run, or on the one it went on as.
+void Shard::start_on(const RunAddress& address, StartJob job) {
+  Cell* cell = &cell_for(address);
+  if (!cell->loading && cell->run.state.closed_reason == "continued") {
+    if (cell->in_flight > 0) return cell->starts.push_back(std::move(job));
+    current_.erase(instance_text(address.instance));
+    return do_start(std::move(job), std::nullopt, nullptr);
+  }
+  // A signal that comes along runs the code, and that is replayed from the first event.
+  if (cell->lost_its_code() && parts_.workflows.knows(cell->run.state.start.workflow_type)) {
+    if (!cell->idle()) return cell->starts.push_back(std::move(job));
+    drop(address.run_id);
+    cell = &cell_for(address);
+    current_[instance_text(address.instance)] = address.run_id;
+  }
+  if (cell->loading) {
+    cell->starts.push_back(std::move(job));
   } else {
-    do_start(std::move(job), std::nullopt, &cell);
+    do_start(std::move(job), std::nullopt, cell);
   }
 }
 
@@ -67,6 +78,8 @@ void Shard::do_start(StartJob job, const std::optional<store::InstanceRow>& inst
   const auto ctx = context(build.now);
   const engine::Run* before = current ? &current->run : nullptr;
   engine::StartDecision decided;
+  engine::CommandOutcome refused;
+  std::string refusal;
   InFlight record;
   if (job.signal) {
     // Nothing is opened on top of a run whose end is not durable yet.
@@ -75,18 +88,21 @@ void Shard::do_start(StartJob job, const std::optional<store::InstanceRow>& inst
     }
     auto both = engine::decide_signal_with_start(before, job.command, *job.signal, ctx);
     decided = std::move(both.start);
-    SignalWithStartReply reply{decided.reply, both.signal, decided.run_id};
-    if (!both.refusal.empty()) {
-      if (!current) return job.both(std::move(reply));
-      record_refusal(*current, build, both.signal, std::move(both.refusal));
-    }
-    record.answer = std::move(reply);
+    record.answer = SignalWithStartReply{decided.reply, both.signal, decided.run_id};
+    refused = std::move(both.signal);
+    refusal = std::move(both.refusal);
   } else {
     decided = engine::decide_start(before, job.command, ctx);
-    if (!decided.opens_run && decided.decision.events.empty()) {
-      return job.reply(StartReply{decided.run_id, key.id, decided.reply});
-    }
     record.answer = StartReply{decided.run_id, key.id, decided.reply};
+    refused = decided.reply;
+    refusal = std::move(decided.refusal);
+  }
+  if (!refusal.empty()) {
+    if (!current) {
+      record.job = std::move(job);
+      return post_refusal(key, std::move(refusal), build.now, std::move(record));
+    }
+    record_refusal(*current, build, refused, std::move(refusal));
   }
   if (decided.opens_run) {
     if (instance) build.instance_version = instance->version;
@@ -159,6 +175,18 @@ void Shard::command(const InstanceKey& instance, RunJob job) {
   });
 }
 
+// There is no run, nor will there be: the refusal alone is recorded.
+void Shard::post_refusal(const InstanceKey& instance, std::string refusal, Timestamp now,
+                         InFlight record) {
+  store::Transition transition;
+  transition.id = CommitId{ulids_.next(now)};
+  transition.recorded_at = now;
+  transition.intake.push_back({instance, std::nullopt, now, std::move(refusal)});
+  record.run.instance = instance;
+  in_flight_.emplace(transition.id, std::move(record));
+  parts_.committer.post(std::move(transition), *this);
+}
+
 // The id is reserved and nothing runs under it: a refusal like any other, recorded on the instance.
 void Shard::refuse_not_started(const store::InstanceRow& instance, RunJob job) {
   const Timestamp now = parts_.clock.now();
@@ -213,17 +241,15 @@ void Shard::perform(const RunAddress& address, RunJob job) {
 // A command means whatever run is current: one that reaches a run after it continued as new is for
 // the next.
 bool Shard::moved_on(Cell& cell, const RunAddress& address, RunJob& job) {
-  if (cell.loading || cell.run.state.closed_reason != "continued" || !is_command(job)) return false;
+  if (cell.loading || cell.run.state.closed_reason != "continued" || !for_instance(job))
+    return false;
   if (cell.in_flight > 0) {
     cell.waiting.push_back(std::move(job));
     return true;
   }
+  // Whoever was here when it continued may have taken the instance off the map already.
   const auto current = current_.find(instance_text(address.instance));
-  if (current == current_.end() || current->second != address.run_id) {
-    // Already looked up: an older run that was asked for by name.
-    return false;
-  }
-  current_.erase(current);
+  if (current != current_.end() && current->second == address.run_id) current_.erase(current);
   command(address.instance, std::move(job));
   return true;
 }

@@ -83,6 +83,7 @@ class Shard final : public CommitListener {
   using Cells = std::unordered_map<RunId, std::unique_ptr<Cell>>;
 
   // Jobs
+  void start_on(const RunAddress& address, StartJob job);
   void do_start(StartJob job, const std::optional<store::InstanceRow>& instance, Cell* current);
   void do_job(Cell& cell, RunJob job);
   bool decide(Cell& cell, Build& build, InFlight& record, const RunJob& job);
@@ -114,6 +115,8 @@ class Shard final : public CommitListener {
             InFlight& record);
   void record_refusal(Cell& cell, Build& build, const engine::CommandOutcome& outcome,
                       std::string refusal);
+  void post_refusal(const store::InstanceKey& instance, std::string refusal, Timestamp now,
+                    InFlight record);
   void note_workflow_task(Cell& cell, Build& build);
 
   // After the commit

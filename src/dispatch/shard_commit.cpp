@@ -51,7 +51,14 @@ void Shard::committed(std::vector<Answer> answers) {
       again(std::move(record));
     }
     for (auto& job : starts) start(std::move(job));
-    for (auto& job : waiting) perform(address, std::move(job));
+    for (auto& job : waiting) {
+      // A command is on whatever run is current: this one may never have been.
+      if (for_instance(job)) {
+        command(address.instance, std::move(job));
+      } else {
+        perform(address, std::move(job));
+      }
+    }
     recheck(address);
   }
   evict();
@@ -149,10 +156,7 @@ void Shard::again(InFlight record) {
       return parts_.listener.activity_ready(std::move(delivery->task));
     }
     // A command is on whatever run is current: the one it was decided on may never have been.
-    if (std::holds_alternative<CloseJob>(*job) || std::holds_alternative<RepairJob>(*job) ||
-        std::holds_alternative<SignalJob>(*job) || std::holds_alternative<UpdateJob>(*job)) {
-      return command(record.run.instance, std::move(*job));
-    }
+    if (for_instance(*job)) return command(record.run.instance, std::move(*job));
     return perform(record.run, std::move(*job));
   }
   StartJob& job = std::get<StartJob>(record.job);
@@ -160,13 +164,9 @@ void Shard::again(InFlight record) {
   load_instance(key, [this, key, job = std::move(job)](FoundInstance found) mutable {
     if (!found) return answer(job, found.error());
     if (!*found || !(*found)->current_run) return do_start(std::move(job), *found, nullptr);
-    Cell& cell = cell_for({key, *(*found)->current_run});
-    current_[instance_text(key)] = *(*found)->current_run;
-    if (cell.loading) {
-      cell.starts.push_back(std::move(job));
-    } else {
-      do_start(std::move(job), std::nullopt, &cell);
-    }
+    const RunAddress address{key, *(*found)->current_run};
+    current_[instance_text(key)] = address.run_id;
+    start_on(address, std::move(job));
   });
 }
 
