@@ -284,7 +284,7 @@ class WorkflowTask {
     start.lineage = std::move(lineage);
     all_.opens.push_back(
         open_run(child.run_id, {StartAccepted{std::move(facts), "started_new"}, std::move(start)},
-                 context_));
+                 at_now()));
     all_.events.emplace_back(ChildWorkflowScheduled{child.id, c.step, c.definition.workflow_type,
                                                     child.instance_id, c.policy, c.group});
     all_.events.emplace_back(ChildRunStarted{child.id, child.run_id, 1});
@@ -351,7 +351,7 @@ class WorkflowTask {
 
     std::vector<EventBody> events{StartAccepted{facts, "started_new"}, std::move(start)};
     carry_over(facts.sequence, events);
-    NewRun next = open_run(next_id, std::move(events), context_);
+    NewRun next = open_run(next_id, std::move(events), at_now());
     next.continues = true;
     const auto number = next.run.state.start.run_number;
     all_.opens.push_back(std::move(next));
@@ -373,6 +373,10 @@ class WorkflowTask {
   }
 
  private:
+  // When all of this is recorded: a run begins then, whatever its clock says, and so do its
+  // deadlines.
+  Context at_now() const { return {now_, context_.ids, context_.settings}; }
+
   Error no(std::string_view why) const {
     return {ErrorCode::invalid_argument, fmt::format("run {}: {}", run_.id.str(), why)};
   }
