@@ -148,6 +148,7 @@ class Execution final : private dw::detail::Steps {
   // Runs the updates that belong before step `number` is resolved: those recorded there, and, where
   // history ends, those that wait.
   void settle_updates(std::int64_t number);
+  bool at_frontier(std::int64_t number);
   void apply_pending(std::int64_t number);
   Payload run_update(const Update& update);
   // Waits for something new to be fed.

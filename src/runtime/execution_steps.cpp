@@ -136,6 +136,21 @@ void Execution::note_survived_failure() {
 
 // ---- updates
 
+// Does history end here? A wait that timed out and a barrier that failed are passed although not
+// all of their steps were resolved: what comes after them tells.
+bool Execution::at_frontier(std::int64_t number) {
+  const Step* step = find(number);
+  if (!step) return number > last_recorded_step_;
+  const auto last =
+      step->group.empty() ? number : step->group.front().base + step->group.front().size - 1;
+  if (last < last_recorded_step_) return false;
+  for (auto leaf = number; leaf <= last; ++leaf) {
+    const Step* part = find(leaf);
+    if (part && !part->resolved) return true;
+  }
+  return false;
+}
+
 void Execution::settle_updates(std::int64_t number) {
   while (!recorded_.empty() && recorded_.front().step <= number) {
     const Update update = std::move(recorded_.front());
@@ -157,9 +172,7 @@ void Execution::settle_updates(std::int64_t number) {
                        failure.message)});
     }
   }
-  const Step* step = find(number);
-  const bool frontier = number > last_recorded_step_ || (step && !step->resolved);
-  if (frontier && !replay_only_) apply_pending(number);
+  if (at_frontier(number) && !replay_only_) apply_pending(number);
 }
 
 void Execution::apply_pending(std::int64_t number) {
@@ -462,11 +475,12 @@ std::vector<Payload> Execution::all(const dw::detail::CallTree& calls) {
 
   // Until all have a result, or one has failed: the first to fail, and of several at one moment the
   // first in the list. What was survived once is the same again, whatever came in later.
-  std::optional<std::size_t> failed;
+  const std::size_t none = leaves.size();
+  std::size_t failed = none;
   for (;;) {
     std::size_t resolved = 0;
     Timestamp failed_at;
-    failed.reset();
+    failed = none;
     for (std::size_t i = 0; i < leaves.size(); ++i) {
       const auto step_number = number + static_cast<std::int64_t>(i);
       const Step* step = find(step_number);
@@ -480,12 +494,12 @@ std::vector<Payload> Execution::all(const dw::detail::CallTree& calls) {
         failed = i;
         break;
       }
-      if (!failed || step->resolved_at < failed_at) {
+      if (failed == none || step->resolved_at < failed_at) {
         failed = i;
         failed_at = step->resolved_at;
       }
     }
-    if (failed || resolved == leaves.size()) break;
+    if (failed != none || resolved == leaves.size()) break;
     park(number);
   }
 
@@ -494,16 +508,16 @@ std::vector<Payload> Execution::all(const dw::detail::CallTree& calls) {
   std::optional<Step> thrown;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     Step step = pop(number + static_cast<std::int64_t>(i));
-    if (!failed) {
+    if (failed == none) {
       now_ = std::max(now_, step.resolved_at);
       results.push_back(std::move(step.value));
-    } else if (i == *failed) {
+    } else if (i == failed) {
       thrown = std::move(step);
     }
   }
   if (thrown) {
     now_ = thrown->resolved_at;
-    raise(*std::move(thrown), number + static_cast<std::int64_t>(*failed));
+    raise(*std::move(thrown), number + static_cast<std::int64_t>(failed));
   }
   return results;
 }

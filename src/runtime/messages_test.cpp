@@ -220,6 +220,60 @@ TEST(Messages, AQueryReplaysWithoutApplyingWhatIsPending) {  // proves: E-23, E-
   EXPECT_EQ(story.query("balance"), Value{10}) << "also of a run that has closed";
 }
 
+// ---- what was passed is passed: a replay applies new updates where history ends, not before
+
+struct Ledger {
+  int total = 0;
+  int seen = -1;
+  std::string handle(bool barrier) {
+    std::string first = "passed";
+    if (barrier) {
+      try {
+        all(call<int>("open", ActivityOptions{}), call<int>("fails", ActivityOptions{}));
+      } catch (const ActivityError& error) {
+        first = error.message();
+      }
+    } else {
+      first = await(approve, 60s).value_or("nobody");
+    }
+    seen = total;
+    await([&] { return total > 0; });
+    return first + std::to_string(seen);
+  }
+  int add(int amount) { return total += amount; }
+};
+
+Registry ledgers() {
+  Registry registry;
+  registry.workflow<Ledger>("ledger").signal(approve).update("add", &Ledger::add, {"amount"});
+  registry.freeze();
+  return registry;
+}
+
+TEST(Messages, AReplayDoesNotApplyAnUpdateAtASignalWaitThatHasTimedOut) {
+  const auto registry = ledgers();
+  Story story{registry, "ledger", Value::Array{false}};
+  story.go();
+  story.fire_timer();
+  story.go();
+  story.crash();
+  story.update("add", Value::Array{1});
+  story.go();
+  EXPECT_EQ(story.output(), Value{"nobody0"});
+}
+
+TEST(Messages, AReplayDoesNotApplyAnUpdateAtABarrierThatHasFailed) {
+  const auto registry = ledgers();
+  Story story{registry, "ledger", Value::Array{true}};
+  story.go();
+  story.fail(1, Failure{"std::runtime_error", {}, "failed", false});
+  story.go();
+  story.crash();
+  story.update("add", Value::Array{1});
+  story.go();
+  EXPECT_EQ(story.output(), Value{"failed0"});
+}
+
 // ---- drift
 
 bool keyed() {
