@@ -30,9 +30,9 @@ struct Contract {
 };
 
 struct Declarations {
-  std::vector<Contract> queries;
-  std::vector<Contract> signals;
-  std::vector<Contract> updates;
+  std::vector<Contract> queries = {};
+  std::vector<Contract> signals = {};
+  std::vector<Contract> updates = {};
   friend bool operator==(const Declarations&, const Declarations&) = default;
 };
 

@@ -344,6 +344,15 @@ class Registry {
     return ActivityRegistration{definition};
   }
 
+  // Workflow code for dw::async(), by name.
+  template <typename R, typename... P>
+  void callback(std::string name, R (*function)(P...)) {
+    add_callback(
+        std::move(name), detail::function_key(function), [function](const Payload& arguments) {
+          return detail::invoke_with<std::tuple<std::remove_cvref_t<P>...>>(function, arguments);
+        });
+  }
+
   // Gives an exception of yours a durable name: thrown by an activity or a child, it is caught in
   // the workflow as what it is, also after a restart, a rename or a move. It must convert like any
   // other value, or be made from its message alone.
@@ -397,6 +406,7 @@ class Registry {
   std::string_view workflow_type(detail::FunctionKey function) const;
   std::string_view activity_type(detail::FunctionKey function) const;
   std::string_view workflow_type(const std::type_info& type) const;
+  std::string_view callback_name(detail::FunctionKey function) const;
 
   const detail::ExceptionDefinition* find_exception(const std::type_info& type) const;
   const detail::ExceptionDefinition* find_exception(std::string_view type) const;
@@ -405,6 +415,7 @@ class Registry {
 
  private:
   void add_exception(detail::ExceptionDefinition definition, const std::type_info& type);
+  void add_callback(std::string name, detail::FunctionKey function, detail::Invoke invoke);
   detail::WorkflowDefinition& add_workflow(std::string type, std::string declared,
                                            detail::FunctionKey function,
                                            std::optional<std::type_index> implementation);
@@ -426,6 +437,9 @@ class Registry {
   std::vector<std::unique_ptr<detail::WorkflowDefinition>> refused_workflows_;
   std::vector<std::unique_ptr<detail::ActivityDefinition>> refused_activities_;
   Names workflow_names_, activity_names_;
+  using Callbacks = std::map<std::string, detail::Invoke, std::less<>>;
+  std::shared_ptr<Callbacks> callbacks_;  // shared with the workflow that runs them
+  std::unordered_map<detail::FunctionKey, std::string> callback_names_;
   std::map<std::string, detail::ExceptionDefinition, std::less<>> exceptions_;
   std::unordered_map<std::type_index, std::string> exception_types_;
   std::map<std::string, std::string, std::less<>> exception_aliases_;

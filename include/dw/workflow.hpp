@@ -84,6 +84,8 @@ FunctionKey function_key(R (*function)(P...)) {
   return reinterpret_cast<FunctionKey>(function);
 }
 
+inline constexpr std::string_view async_type = "durable-workflow.async";
+
 // One call of a barrier, or a barrier within it.
 struct CallTree {
   bool leaf = false;
@@ -107,6 +109,7 @@ class Steps {
   virtual Payload activity(std::string_view type, const ActivityOptions& options,
                            Payload arguments) = 0;
   virtual std::string_view workflow_type(FunctionKey function) const = 0;
+  virtual std::string_view callback_name(FunctionKey function) const = 0;
   virtual std::string_view workflow_type(const std::type_info& type) const = 0;
   virtual void sleep(std::chrono::seconds delay) = 0;
   virtual Payload side_effect(const std::function<Payload()>& produce) = 0;
@@ -293,6 +296,21 @@ template <typename R, typename... A>
 R child(std::string_view type, const ChildOptions& options, const A&... args) {
   return detail::result_as<R>(detail::steps().child(type, options, detail::arguments_of(args...)),
                               type);
+}
+
+// Runs a piece of workflow code on its own, as a child: the same rules, a history of its own. For
+// work that deserves a name of its own, or that another program should run, register a workflow
+// instead.
+//
+//   registry.callback("invoice.split", split_invoice);
+//   const auto parts = dw::async(split_invoice, invoice);
+template <typename R, typename... P, typename... A>
+requires(sizeof...(P) == sizeof...(A)) R async(R (*function)(P...), A&&... args) {
+  auto& steps = detail::steps();
+  const std::string name{steps.callback_name(detail::function_key(function))};
+  const Value arguments = to_arguments<std::remove_cvref_t<P>...>(std::forward<A>(args)...);
+  return detail::result_as<R>(
+      steps.child(detail::async_type, {}, detail::arguments_of(name, arguments)), name);
 }
 
 // ---- several at once

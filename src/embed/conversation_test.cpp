@@ -220,6 +220,13 @@ TEST_F(Conversation, StartAndSignalStandOrFallTogether) {  // proves: E-4
   EXPECT_THROW(engine->attach("order-8"), EngineError) << "nothing was started";
 }
 
+TEST_F(Conversation, ArgumentsBeyondTheLimitStartNothing) {
+  const std::string huge(3 * 1024 * 1024, 'x');
+  EXPECT_THROW(engine->start(wait_for_approval, {.id = "huge"}, huge), EngineError);
+  EXPECT_THROW(engine->attach("huge"), EngineError);
+  EXPECT_TRUE(engine->start(wait_for_approval, {.id = "huge"}, "small").started_new());
+}
+
 TEST_F(Conversation, TheClosePolicyReachesEveryChildItIsFor) {
   auto parent = engine->start(parent_with_children, {.id = "p"});
   for (const char* child : {"kept", "cancelled", "killed"}) {
@@ -242,6 +249,45 @@ TEST_F(Conversation, AClosedRunIsArchivedOnce) {
   EXPECT_EQ(done.archive("old").outcome, "archive_not_needed");
   auto open = engine->start<Account>({.id = "b"}, 1);
   EXPECT_EQ(open.archive().outcome, "rejected_run_not_closed");
+}
+
+int half(int n) {
+  return activity(square, n) / 2;
+}
+int half_elsewhere(int n) {
+  return async(half, n);
+}
+TEST(Async, CodeRunsAsAChildOfItsOwn) {  // proves: E-145, E-146
+  TempStore store;
+  Registry registry;
+  registry.activity("square", square);
+  registry.callback("half", half);
+  registry.workflow("half-elsewhere", half_elsewhere);
+  Engine engine{std::move(registry), {.store = store.path()}};
+  EXPECT_EQ(engine.start(half_elsewhere, {.id = "h"}, 6).result(), 18);
+  const auto runs = engine.runs();
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[0].workflow_type, "durable-workflow.async") << "with a history of its own";
+  EXPECT_EQ(runs[0].status, "completed");
+}
+
+// The worked example: two steps one after the other, then two at once. What is recorded is that.
+int serial_then_parallel(int n) {
+  const int a = activity(square, n);
+  const int b = activity(square, a);
+  const auto [c, d] = all(call(square, a), call(square, b));
+  return c + d;
+}
+TEST(WorkedExample, SerialThenParallel) {  // proves: E-166
+  TempStore store;
+  Registry registry;
+  registry.activity("square", square);
+  registry.workflow("example", serial_then_parallel);
+  Engine engine{std::move(registry), {.store = store.path()}};
+  auto example = engine.start(serial_then_parallel, {.id = "e"}, 2);
+  EXPECT_EQ(example.result(), 16 + 256);
+  // Start, four activities with three events each, the end.
+  EXPECT_EQ(example.info().history_events, 2 + 4 * 3 + 1);
 }
 
 // ---- activities that take too long

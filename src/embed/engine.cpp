@@ -188,13 +188,20 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
         std::move(command), [self = shared_from_this(), ns, attach,
                              done = std::move(done)](Result<dispatch::StartReply> reply) {
           if (!reply) return done(std::move(reply).error());
+          const std::string& why = reply->outcome.rejection_reason;
+          if (why == "structural_limit_exceeded") {
+            return done(Error{ErrorCode::invalid_argument,
+                              fmt::format("cannot start '{}': its arguments are larger than a "
+                                          "payload may be ({}); pass a reference to them instead",
+                                          reply->instance_id.str(), why)});
+          }
           // Refused, to attach is to have lost a race against another start.
           if (!reply->outcome.accepted && !attach) {
             return done(
                 Error{ErrorCode::conflict,
                       fmt::format("instance '{}' was already started ({}); pick another id or pass "
                                   "DuplicateStart::return_existing",
-                                  reply->instance_id.str(), reply->outcome.rejection_reason)});
+                                  reply->instance_id.str(), why)});
           }
           done(WorkflowHandle{self,
                               {ns, reply->instance_id.str(), reply->run_id.str()},

@@ -109,6 +109,7 @@ class Execution final : private dw::detail::Steps {
   std::string_view activity_type(dw::detail::FunctionKey function) const override;
   std::string_view workflow_type(dw::detail::FunctionKey function) const override;
   std::string_view workflow_type(const std::type_info& type) const override;
+  std::string_view callback_name(dw::detail::FunctionKey function) const override;
   Payload activity(std::string_view type, const ActivityOptions& options,
                    Payload arguments) override;
   void sleep(std::chrono::seconds delay) override;

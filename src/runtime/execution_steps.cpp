@@ -372,6 +372,10 @@ std::string_view Execution::workflow_type(const std::type_info& type) const {
   return registry_.workflow_type(type);
 }
 
+std::string_view Execution::callback_name(dw::detail::FunctionKey function) const {
+  return registry_.callback_name(function);
+}
+
 engine::ScheduleActivity Execution::schedule(std::int64_t number, std::string_view type,
                                              const ActivityOptions& options,
                                              Payload arguments) const {

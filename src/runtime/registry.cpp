@@ -110,6 +110,54 @@ detail::ActivityDefinition& Registry::add_activity(std::string type, std::string
   return insert(activities_, refused_activities_, type, name_of(implementation, type));
 }
 
+namespace {
+
+// What every dw::async() runs: looks its code up by name.
+Payload run_callback(const std::map<std::string, detail::Invoke, std::less<>>& callbacks,
+                     const Payload& payload) {
+  auto given = detail::decode_arguments<std::tuple<std::string, Value>>(payload);
+  if (!given) throw EngineError{std::move(given).error()};
+  const auto& [name, arguments] = *given;
+  const auto found = callbacks.find(name);
+  if (found == callbacks.end()) {
+    throw EngineError{
+        {ErrorCode::not_found,
+         fmt::format("no callback '{}' is registered; call registry.callback() with it", name)}};
+  }
+  return found->second(detail::encode_or_throw(arguments));
+}
+
+}  // namespace
+
+void Registry::add_callback(std::string name, detail::FunctionKey function, detail::Invoke invoke) {
+  if (!callbacks_) {
+    callbacks_ = std::make_shared<Callbacks>();
+    auto& definition = add_workflow(std::string{detail::async_type}, {}, nullptr, {});
+    definition.invoke = [callbacks = callbacks_](void*, const Payload& arguments) {
+      return run_callback(*callbacks, arguments);
+    };
+    definition.check_arguments = detail::check_arguments<std::tuple<std::string, Value>>;
+  }
+  if (name.empty()) conflicts_.push_back("a callback has no name; give it one");
+  if (!callbacks_->try_emplace(name, std::move(invoke)).second) {
+    conflicts_.push_back(fmt::format("two callbacks share the name '{}'", name));
+  }
+  const auto [known, fresh] = callback_names_.try_emplace(function, name);
+  if (!fresh && known->second != name) {
+    conflicts_.push_back(
+        fmt::format("one callback stands under two names, '{}' and '{}'", known->second, name));
+  }
+}
+
+std::string_view Registry::callback_name(detail::FunctionKey function) const {
+  const auto found = callback_names_.find(function);
+  if (found == callback_names_.end()) {
+    throw UsageError{
+        "this function is not registered as a callback; call registry.callback() with it"};
+  }
+  return found->second;
+}
+
 void Registry::add_exception(detail::ExceptionDefinition definition, const std::type_info& type) {
   if (frozen_) {
     throw UsageError{
