@@ -46,7 +46,6 @@ TEST(ExpectedTasks, AnActivityKeepsItsDeliveryAndItsWatch) {
                                                  "a1-task.timeout 09:00:30 timer timeout:a1"));
 }
 
-// proves: E-66
 TEST(ExpectedTasks, ARetryIsDeliveredWhenItsBackoffIsOver) {
   const auto story =
       given({workflow_started("invoice"), activity_scheduled("a1", "charge", tries(3)),
@@ -80,7 +79,6 @@ TEST(ExpectedTasks, CodeThatHasNothingLeftToWaitForGetsATask) {
               ElementsAre("workflow-1 09:00 workflow"));
 }
 
-// proves: E-55
 TEST(ExpectedTasks, AFiredTimerIsSeenByTheCode) {
   const auto story = given(
       {workflow_started("invoice"), timer_scheduled("t1", 60s), on("09:01", timer_fired("t1"))});

@@ -11,7 +11,7 @@ FLOORS = {
     "core": 0,
     "history": 1,
     "engine": 2, "schedule": 2,
-    "store": 3,
+    "store": 3, "views": 3,
     "dispatch": 4, "client": 4, "runtime": 4, "sqlite": 4, "postgres": 4,
     "server": 5, "cli": 5, "worker": 5,
     "main": 6, "embed": 6, "sim": 6,
