@@ -81,7 +81,7 @@ int main() {
 
   dw::Engine engine{std::move(registry), {.store = "bank.db"}};
 
-  auto loan = engine.start<Loan>({.id = "loan-1"}, Application{"ann", 300});
+  auto loan = engine.start<Loan>({.business_key = "ann"}, Application{"ann", 300});
   loan.signal(decide, true, "bob");
   while (loan.query<int>("owed") == 0) std::this_thread::yield();  // the clerk's word is on its way
   std::cout << "owed after 100: " << loan.update<int>("repay", 100) << std::endl;
@@ -93,6 +93,6 @@ int main() {
   loan.update<int>("repay", 200);
   std::cout << loan.result() << std::endl;
 
-  auto refused = engine.start<Loan>({.id = "loan-2"}, Application{"mallory", 900});
+  auto refused = engine.start<Loan>({.business_key = "mallory"}, Application{"mallory", 900});
   std::cout << refused.result() << std::endl;
 }
