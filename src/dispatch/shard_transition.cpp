@@ -34,9 +34,17 @@ store::RunRow run_row(const engine::Run& run, std::int64_t history_bytes, const 
 
 void Shard::add(Cell& cell, Build& build, Decision decision) {
   if (build.events.empty()) build.first_sequence = cell.run.state.last_sequence + 1;
+  // Only these take an activity away from an attempt that has not reported.
+  const bool fences = std::ranges::any_of(decision.events, [](const EventBody& body) {
+    return std::holds_alternative<ActivityCancelled>(body) ||
+           std::holds_alternative<ActivityTimedOut>(body) ||
+           std::holds_alternative<ActivityRetryScheduled>(body);
+  });
   std::vector<AttemptId> running;
-  for (const OpenActivity& activity : cell.run.state.activities) {
-    if (activity.running()) running.push_back(activity.attempt_id);
+  if (fences) {
+    for (const OpenActivity& activity : cell.run.state.activities) {
+      if (activity.running()) running.push_back(activity.attempt_id);
+    }
   }
   auto events = engine::stage(cell.run, decision, build.now);
   for (const AttemptId& attempt : running) {

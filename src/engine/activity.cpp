@@ -92,15 +92,17 @@ StartActivityDecision decide_start_activity(const Run& run, const ActivityId& id
   task.lease_expires_at = event.lease_expires_at;
   result.decision.tasks.push_back(put(std::move(task)));
 
-  OpenActivity started = *activity;
-  started.attempt_id = *result.attempt;
-  started.started_at = started.last_heartbeat_at = now;
-  const auto before = timeout_key(run, *activity);
-  auto after = timeout_key(run, started);
-  if (before != after) {
-    if (before) result.decision.tasks.push_back(remove(*before));
-    if (after) {
-      result.decision.tasks.push_back(put(timeout_task(run, started, *std::move(after))));
+  if (watched(activity->retry_policy)) {
+    OpenActivity started = *activity;
+    started.attempt_id = *result.attempt;
+    started.started_at = started.last_heartbeat_at = now;
+    const auto before = timeout_key(run, *activity);
+    auto after = timeout_key(run, started);
+    if (before != after) {
+      if (before) result.decision.tasks.push_back(remove(*before));
+      if (after) {
+        result.decision.tasks.push_back(put(timeout_task(run, started, *std::move(after))));
+      }
     }
   }
   result.decision.events.emplace_back(std::move(event));

@@ -18,6 +18,11 @@ inline TaskKey key_of(const Run& run, const OpenActivity& activity) {
 inline TaskKey key_of(const Run& run, const OpenTimer& timer) {
   return {timer.fire_at, task_id(run.id, timer.task)};
 }
+// Does any deadline count for it, now or once it runs? Most have none.
+inline bool watched(const RetryPolicy& policy) {
+  return policy.start_to_close_timeout || policy.schedule_to_start_timeout ||
+         policy.schedule_to_close_timeout || policy.heartbeat_timeout;
+}
 // The row that watches an activity's deadlines. Derived from history; one that a heartbeat has made
 // obsolete is found so when it comes due.
 std::optional<TaskKey> timeout_key(const Run& run, const OpenActivity& activity);

@@ -72,14 +72,16 @@ class WorkflowTask {
     std::vector<TaskKey> tasks{task.key};
     all_.tasks.push_back(put(std::move(task)));
 
-    OpenActivity open;
-    open.id = event.activity_id;
-    open.retry_policy = event.retry_policy;
-    open.scheduled_at = open.available_at = now_;
-    open.task = event.task;
-    if (auto key = timeout_key(run_, open)) {
-      tasks.push_back(*key);
-      all_.tasks.push_back(put(timeout_task(run_, open, *std::move(key))));
+    if (watched(event.retry_policy)) {
+      OpenActivity open;
+      open.id = event.activity_id;
+      open.retry_policy = event.retry_policy;
+      open.scheduled_at = open.available_at = now_;
+      open.task = event.task;
+      if (auto key = timeout_key(run_, open)) {
+        tasks.push_back(*key);
+        all_.tasks.push_back(put(timeout_task(run_, open, *std::move(key))));
+      }
     }
     opened_.activities.emplace_back(event.activity_id, std::move(tasks));
     all_.events.emplace_back(std::move(event));
