@@ -2,6 +2,8 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 started=$SECONDS
+# The same source compiled in another build directory is the same object file.
+export CCACHE_NOHASHDIR=true
 
 say() { printf '\033[1m== %s\033[0m  (%d s)\n' "$*" "$((SECONDS - started))"; }
 

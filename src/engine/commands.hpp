@@ -1,12 +1,14 @@
 // What can be asked of a run: by callers (start, cancel, …), by workflow code (schedule this,
 // I am done) and by workers (this attempt ended so). decide() answers each with events.
 #pragma once
+#include "core/alternative.hpp"
 #include "history/events.hpp"
 
 #include <dw/ids.hpp>
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -201,11 +203,24 @@ struct FailWorkflow {
   history::Failure failure;
 };
 
-using WorkflowCommand =
+// What workflow code can ask for. Like history::EventBody it is a variant whose special members
+// are compiled once.
+using AnyWorkflowCommand =
     std::variant<ScheduleActivity, StartTimer, RecordSideEffect, HandleFailure, CompleteWorkflow,
                  FailWorkflow, RecordVersion, UpsertMemo, UpsertSearchAttributes, OpenCondition,
                  CloseCondition, OpenSignalWait, ApplySignal, ApplyUpdate, FailUpdate, StartChild,
                  SignalChild, ContinueAsNew>;
+
+struct WorkflowCommand : AnyWorkflowCommand {
+  template <typename C>
+  requires is_alternative<C, AnyWorkflowCommand> WorkflowCommand(C command)
+  noexcept : AnyWorkflowCommand(std::in_place_type<C>, std::move(command)) {}
+  WorkflowCommand(const WorkflowCommand& other);
+  WorkflowCommand(WorkflowCommand&& other) noexcept;
+  WorkflowCommand& operator=(const WorkflowCommand& other);
+  WorkflowCommand& operator=(WorkflowCommand&& other) noexcept;
+  ~WorkflowCommand();
+};
 
 // Why code and history cannot be brought together. Never a failure of the workflow: the run stays
 // open until the code fits again.

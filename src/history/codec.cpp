@@ -378,9 +378,9 @@ DW_EVENT_NAME(WorkflowArchived)
 
 template <std::size_t... I>
 constexpr auto name_table(std::index_sequence<I...>) {
-  return std::array{Name<std::variant_alternative_t<I, EventBody>>::value...};
+  return std::array{Name<std::variant_alternative_t<I, AnyEvent>>::value...};
 }
-constexpr auto names = name_table(std::make_index_sequence<std::variant_size_v<EventBody>>{});
+constexpr auto names = name_table(std::make_index_sequence<std::variant_size_v<AnyEvent>>{});
 
 // Puts a default-made event of that type into `body`; false when we know no such type.
 template <std::size_t I = 0>

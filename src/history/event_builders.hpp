@@ -39,7 +39,7 @@ inline Payload json(std::string text) {
 struct Told {
   Told(history::EventBody told) : body(std::move(told)) {}
   template <typename E>
-  requires std::constructible_from<history::EventBody, E> Told(E told) : body(std::move(told)) {}
+  requires is_alternative<E, history::AnyEvent> Told(E told) : body(std::move(told)) {}
   Told(Timestamp when, history::EventBody told) : body(std::move(told)), recorded_at(when) {}
 
   history::EventBody body;

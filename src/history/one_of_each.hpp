@@ -225,17 +225,17 @@ DW_SAMPLE(WorkflowArchived, workflow_archived("c1", "why"), workflow_archived("c
 
 template <std::size_t... I>
 std::vector<history::EventBody> full_of_each(std::index_sequence<I...>) {
-  return {Sample<std::variant_alternative_t<I, history::EventBody>>::full()...};
+  return {Sample<std::variant_alternative_t<I, history::AnyEvent>>::full()...};
 }
 template <std::size_t... I>
 std::vector<history::EventBody> plain_of_each(std::index_sequence<I...>) {
-  return {Sample<std::variant_alternative_t<I, history::EventBody>>::plain()...};
+  return {Sample<std::variant_alternative_t<I, history::AnyEvent>>::plain()...};
 }
 inline std::vector<history::EventBody> full_of_each() {
-  return full_of_each(std::make_index_sequence<std::variant_size_v<history::EventBody>>{});
+  return full_of_each(std::make_index_sequence<std::variant_size_v<history::AnyEvent>>{});
 }
 inline std::vector<history::EventBody> plain_of_each() {
-  return plain_of_each(std::make_index_sequence<std::variant_size_v<history::EventBody>>{});
+  return plain_of_each(std::make_index_sequence<std::variant_size_v<history::AnyEvent>>{});
 }
 
 }  // namespace dw::story
