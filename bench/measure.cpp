@@ -143,6 +143,7 @@ void write_environment(JsonWriter& json) {
   json.field("cores", static_cast<std::int64_t>(std::thread::hardware_concurrency()))
       .field("compiler", compiler)
       .field("build_type", DW_BENCH_BUILD_TYPE)
+      .field("allocator", DW_BENCH_ALLOCATOR)
       .field("version", DW_BENCH_VERSION)
       .field("sqlite", sqlite3_libversion())
       .field("kernel", static_cast<const char*>(system.release));

@@ -165,10 +165,9 @@ void Dispatch::activity_finished(engine::ActivityOutcome outcome, RunAddress run
   pump();
 }
 
-void Dispatch::activity_alive(RunAddress run, ActivityId activity, AttemptId attempt,
-                              std::optional<Value> progress) {
-  on_run(std::move(run),
-         HeartbeatJob{std::move(activity), std::move(attempt), std::move(progress)});
+void Dispatch::activity_alive(const ActivityWork& work, std::optional<Value> progress) {
+  on_run({{work.ns, work.instance_id}, work.run_id},
+         HeartbeatJob{work.activity_id, work.attempt_id, std::move(progress)});
 }
 
 void Dispatch::pump() {

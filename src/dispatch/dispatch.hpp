@@ -74,8 +74,7 @@ class Dispatch final : private ShardListener {
   void activity_ready(engine::Task task) override;
   void task_scheduled(engine::Task task) override;
   void activity_finished(engine::ActivityOutcome outcome, RunAddress run) override;
-  void activity_alive(RunAddress run, ActivityId activity, AttemptId attempt,
-                      std::optional<Value> progress) override;
+  void activity_alive(const ActivityWork& work, std::optional<Value> progress) override;
   void slot_freed() override { pump(); }
   Error too_busy(std::string_view what, const InstanceId& instance) const;
   void on_instance(store::InstanceKey instance, RunJob job);

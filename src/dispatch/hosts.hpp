@@ -32,13 +32,18 @@ class WorkflowHost {
   virtual std::size_t bytes_per_run() const = 0;
 };
 
-// What connects a running attempt with the run it works for.
-struct Lifeline {
-  std::atomic<bool> cancelled{false};  // nobody waits for the outcome any more
-  std::function<void(std::optional<Value> progress)> heartbeat;
+struct ActivityWork;
+
+// Hears from attempts that are being worked on. Any thread may call.
+class AttemptListener {
+ public:
+  virtual ~AttemptListener() = default;
+  // One is alive, and says how far it got.
+  virtual void activity_alive(const ActivityWork& work, std::optional<Value> progress) = 0;
 };
 
 struct ActivityWork {
+  Namespace ns;
   InstanceId instance_id;
   RunId run_id;
   ActivityId activity_id;
@@ -46,7 +51,8 @@ struct ActivityWork {
   std::int64_t attempt_number = 1;
   std::string type;
   Payload arguments;
-  std::shared_ptr<Lifeline> line = {};
+  std::shared_ptr<std::atomic<bool>> cancelled = {};  // nobody waits for the outcome any more
+  AttemptListener* listener = nullptr;
 };
 
 // Activity code of this process. Any thread may call.

@@ -371,7 +371,7 @@ bool Shard::heartbeat(Cell& cell, Build& build, const HeartbeatJob& job) {
   auto reply = engine::decide_heartbeat(cell.run, job.activity_id, job.attempt_id, job.progress,
                                         record, context(build.now));
   if (!reply.can_continue) {
-    lease->second.line->cancelled = true;
+    *lease->second.cancelled = true;
     return false;
   }
   if (!record) return false;

@@ -22,18 +22,14 @@ struct ShardLimits {
 };
 
 // What a shard tells the rest of dispatch once it is durable.
-class ShardListener {
+class ShardListener : public AttemptListener {
  public:
-  virtual ~ShardListener() = default;
   // An activity wants a slot.
   virtual void activity_ready(engine::Task task) = 0;
   // A task that is due later.
   virtual void task_scheduled(engine::Task task) = 0;
   // An activity of this process ended; its slot is free again.
   virtual void activity_finished(engine::ActivityOutcome outcome, RunAddress run) = 0;
-  // One is alive, and says how far it got.
-  virtual void activity_alive(RunAddress run, ActivityId activity, AttemptId attempt,
-                              std::optional<Value> progress) = 0;
   // A slot taken for a commit that did not come about.
   virtual void slot_freed() = 0;
 };
@@ -154,7 +150,7 @@ class Shard final : public CommitListener {
     Timestamp expires_at;
     Timestamp last_seen;
     Timestamp recorded_at;  // the last sign of life that history holds
-    std::shared_ptr<Lifeline> line;
+    std::shared_ptr<std::atomic<bool>> cancelled;
   };
   std::unordered_map<AttemptId, Lease> leases_;
   std::uint64_t generations_ = 0;

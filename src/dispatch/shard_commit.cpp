@@ -68,7 +68,7 @@ void Shard::won(InFlight record) {
   for (const AttemptId& attempt : record.fenced) {
     const auto lease = leases_.find(attempt);
     if (lease == leases_.end()) continue;
-    lease->second.line->cancelled = true;
+    *lease->second.cancelled = true;
     leases_.erase(lease);
   }
   if (record.continued) current_.erase(instance_text(record.run.instance));

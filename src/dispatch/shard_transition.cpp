@@ -171,6 +171,7 @@ void Shard::start_activity(Cell& cell, Build& build, const ActivityId& id) {
   auto started = engine::decide_start_activity(cell.run, id, parts_.owner, context(build.now));
   if (started.attempt) {
     ActivityWork work;
+    work.ns = cell.address.instance.ns;
     work.instance_id = cell.address.instance.id;
     work.run_id = cell.run.id;
     work.activity_id = id;
@@ -179,13 +180,10 @@ void Shard::start_activity(Cell& cell, Build& build, const ActivityId& id) {
     work.type = activity->type;
     work.arguments = activity->arguments;
     // Held from now on, though it runs only once this is durable: nobody may take it for lost.
-    work.line = std::make_shared<Lifeline>();
-    work.line->heartbeat = [&listener = parts_.listener, run = cell.address, id,
-                            attempt = work.attempt_id](std::optional<Value> progress) {
-      listener.activity_alive(run, id, attempt, std::move(progress));
-    };
+    work.cancelled = std::make_shared<std::atomic<bool>>(false);
+    work.listener = &parts_.listener;
     leases_[work.attempt_id] = {cell.address, id,        build.now + parts_.settings.activity_lease,
-                                build.now,    build.now, work.line};
+                                build.now,    build.now, work.cancelled};
     build.launches.push_back(std::move(work));
   } else {
     ++build.spare_slots;

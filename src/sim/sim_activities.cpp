@@ -80,19 +80,19 @@ void SimActivities::run(dispatch::ActivityWork work, Done done) {
 }
 
 void SimActivities::drag(const std::shared_ptr<Drag>& attempt) {
-  const auto& line = attempt->work.line;
+  const dispatch::ActivityWork& work = attempt->work;
   const Timestamp now = parts_.clock.now();
   // Told that nobody waits any more, it stops; what it has it reports all the same.
-  if (now >= attempt->until || (line && line->cancelled)) {
-    leave(attempt->work.attempt_id);
-    return report(attempt->work, attempt->done, false);
+  if (now >= attempt->until || (work.cancelled && *work.cancelled)) {
+    leave(work.attempt_id);
+    return report(work, attempt->done, false);
   }
   // In the last ten seconds it is too busy to give a sign.
-  if (attempt->beats && line && now + 10s < attempt->until) {
+  if (attempt->beats && work.listener && now + 10s < attempt->until) {
     ++attempt->beat;
     std::optional<Value> progress;
     if (attempt->beat % 3 == 0) progress = Value::Map{{"current", Value{attempt->beat}}};
-    line->heartbeat(std::move(progress));
+    work.listener->activity_alive(work, std::move(progress));
   }
   at(200ms + up_to(1s), [this, attempt] { drag(attempt); });
 }

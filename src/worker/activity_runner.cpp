@@ -10,14 +10,19 @@ namespace dw {
 namespace {
 
 thread_local const ActivityInfo* current_activity = nullptr;
-thread_local dispatch::Lifeline* current_line = nullptr;
+thread_local const dispatch::ActivityWork* current_work = nullptr;
 
-dispatch::Lifeline& line(std::string_view caller) {
-  if (!current_activity || !current_line) {
+const dispatch::ActivityWork& work_of(std::string_view caller) {
+  if (!current_work) {
     throw UsageError{
         fmt::format("{}() was called outside an activity; only activity code may do so", caller)};
   }
-  return *current_line;
+  return *current_work;
+}
+
+// Is anybody still waiting for what comes of it?
+bool wanted(const dispatch::ActivityWork& work) {
+  return !work.cancelled || !*work.cancelled;
 }
 
 }  // namespace
@@ -30,21 +35,21 @@ const ActivityInfo& activity_info() {
 }
 
 bool heartbeat() {
-  auto& connection = line("heartbeat");
-  if (connection.heartbeat) connection.heartbeat(std::nullopt);
-  return !connection.cancelled;
+  const auto& work = work_of("heartbeat");
+  if (work.listener) work.listener->activity_alive(work, std::nullopt);
+  return wanted(work);
 }
 
 bool heartbeat(const Value& progress) {
-  auto& connection = line("heartbeat");
+  const auto& work = work_of("heartbeat");
   auto normal = engine::normalize_progress(progress);
   if (!normal) throw EngineError{std::move(normal).error()};
-  if (connection.heartbeat) connection.heartbeat(*std::move(normal));
-  return !connection.cancelled;
+  if (work.listener) work.listener->activity_alive(work, *std::move(normal));
+  return wanted(work);
 }
 
 bool activity_cancelled() {
-  return line("activity_cancelled").cancelled;
+  return !wanted(work_of("activity_cancelled"));
 }
 
 namespace worker {
@@ -66,9 +71,8 @@ engine::ActivityOutcome run_activity(const Registry& registry, const dispatch::A
                           work.type,
                           work.instance_id.str(),
                           work.run_id.str()};
-  static dispatch::Lifeline loose;  // of an attempt that nobody can reach
   current_activity = &info;
-  current_line = work.line ? work.line.get() : &loose;
+  current_work = &work;
   try {
     outcome.outcome = definition->invoke(work.arguments);
   } catch (const EngineError&) {
@@ -80,7 +84,7 @@ engine::ActivityOutcome run_activity(const Registry& registry, const dispatch::A
     outcome.outcome = runtime::describe_current_exception(registry);
   }
   current_activity = nullptr;
-  current_line = nullptr;
+  current_work = nullptr;
   return outcome;
 }
 
