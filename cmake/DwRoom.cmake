@@ -1,5 +1,7 @@
 # One room of the house is one library: dw_room(<name> SOURCES … DEPENDS … [PRIVATE_DEPENDS …]).
 # Unit tests sit beside what they test: dw_room_tests(<name> SOURCES … [DEPENDS …]).
+# What tests tell their stories with is compiled once: dw_room_story(<name> SOURCES … [DEPENDS …]) is
+# dw_<name>_story, for this room's tests and those of the rooms above.
 
 add_library(dw_flags INTERFACE)
 target_compile_features(dw_flags INTERFACE cxx_std_20)
@@ -33,6 +35,15 @@ function(dw_room name)
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(dw_${name} PUBLIC dw_flags ${ROOM_DEPENDS} PRIVATE ${ROOM_PRIVATE_DEPENDS})
   set_property(GLOBAL APPEND PROPERTY DW_ROOMS dw_${name})
+endfunction()
+
+function(dw_room_story name)
+  if(NOT DW_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(dw_${name}_story STATIC ${ROOM_SOURCES})
+  target_link_libraries(dw_${name}_story PUBLIC dw_${name} ${ROOM_DEPENDS} PRIVATE GTest::gmock)
 endfunction()
 
 function(dw_room_tests name)

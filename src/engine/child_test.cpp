@@ -1,5 +1,8 @@
 #include "engine/given.hpp"
 
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
 namespace dw::story {
 namespace {
 

@@ -1,9 +1,13 @@
 #include "engine/expected_tasks.hpp"
 
 #include "engine/arbitrary_history.hpp"
+#include "engine/parts.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
+
+#include <algorithm>
 
 namespace dw::story {
 namespace {

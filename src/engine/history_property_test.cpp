@@ -1,4 +1,7 @@
 #include "engine/arbitrary_history.hpp"
+#include "engine/parts.hpp"
+#include "history/codec.hpp"
+#include "history/fold.hpp"
 #include "history/render.hpp"
 
 #include <gtest/gtest.h>

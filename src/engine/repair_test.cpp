@@ -1,5 +1,7 @@
 #include "engine/given.hpp"
 
+#include <gtest/gtest.h>
+
 namespace dw::story {
 namespace {
 

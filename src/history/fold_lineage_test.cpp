@@ -2,6 +2,8 @@
 // says about itself.
 #include "history/fold_story.hpp"
 
+#include <gtest/gtest.h>
+
 namespace dw::story {
 namespace {
 

@@ -1,24 +1,12 @@
 // For tests: a story's state, or why it is no story.
 #pragma once
 #include "history/event_builders.hpp"
-#include "history/fold.hpp"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "history/run_state.hpp"
 
 namespace dw::story {
 
-inline history::RunState state_after(std::vector<Told> list) {
-  auto state = history::fold(told(std::move(list)));
-  EXPECT_TRUE(state) << state.error().message;
-  return state ? *std::move(state) : history::RunState{};
-}
+history::RunState state_after(std::vector<Told> list);
 
-inline void expect_corrupt(std::vector<Told> list, std::string_view why) {
-  const auto state = history::fold(told(std::move(list)));
-  ASSERT_FALSE(state) << "expected: " << why;
-  EXPECT_EQ(state.error().code, ErrorCode::corrupt_history);
-  EXPECT_THAT(state.error().message, ::testing::HasSubstr(std::string{why}));
-}
+void expect_corrupt(std::vector<Told> list, std::string_view why);
 
 }  // namespace dw::story

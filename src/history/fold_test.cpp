@@ -3,6 +3,9 @@
 #include "history/fold_story.hpp"
 #include "history/one_of_each.hpp"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 namespace dw::story {
 namespace {
 

@@ -1,6 +1,8 @@
 // Signals, updates and conditions: what waits, what ends a wait, and what cannot have happened.
 #include "history/fold_story.hpp"
 
+#include <gtest/gtest.h>
+
 namespace dw::story {
 namespace {
 

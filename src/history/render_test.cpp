@@ -1,5 +1,6 @@
 #include "history/render.hpp"
 
+#include "history/codec.hpp"
 #include "history/render_story_test.hpp"
 
 #include <gmock/gmock.h>

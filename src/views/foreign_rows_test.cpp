@@ -1,6 +1,9 @@
 // Rows that some other engine left in a store, next to a history that does not know them.
 #include "views/looking.hpp"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 namespace dw::story {
 namespace {
 

@@ -1,5 +1,7 @@
 #include "views/looking.hpp"
 
+#include <gtest/gtest.h>
+
 namespace dw::story {
 namespace {
 

@@ -1,6 +1,8 @@
 #include "history/render.hpp"
 #include "views/looking.hpp"
 
+#include <gtest/gtest.h>
+
 namespace dw::story {
 namespace {
 

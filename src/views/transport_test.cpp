@@ -2,6 +2,8 @@
 
 #include "views/looking.hpp"
 
+#include <gtest/gtest.h>
+
 namespace dw::story {
 namespace {
 

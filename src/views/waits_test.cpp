@@ -1,5 +1,8 @@
 #include "views/looking.hpp"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 namespace dw::story {
 namespace {
 

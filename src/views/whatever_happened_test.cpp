@@ -1,8 +1,12 @@
 // What must hold of every view, whatever happened to the run.
 #include "engine/arbitrary_history.hpp"
+#include "engine/expected_tasks.hpp"
 #include "views/looking.hpp"
 
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include <algorithm>
 
 namespace dw::story {
 namespace {
