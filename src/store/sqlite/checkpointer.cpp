@@ -74,6 +74,11 @@ void Checkpointer::resume() {
   next_turn_ = limits_.turn_pages;
 }
 
+bool Checkpointer::wait_truncated(std::chrono::milliseconds at_most) {
+  std::unique_lock lock{mutex_};
+  return truncated_.wait_for(lock, at_most, [&] { return longest_ < limits_.truncate_pages; });
+}
+
 void Checkpointer::work() {
   std::unique_lock lock{mutex_};
   while (!stopping_) {
@@ -129,7 +134,10 @@ void Checkpointer::run(Connection::Checkpoint kind) {
 void Checkpointer::checkpoint_on(Connection& connection, Connection::Checkpoint kind) {
   const auto log = connection.checkpoint(kind, wait_for_readers);
   const std::lock_guard lock{mutex_};
-  if (log && kind == Connection::Checkpoint::truncate) longest_ = 0;
+  if (log && kind == Connection::Checkpoint::truncate) {
+    longest_ = 0;
+    truncated_.notify_all();
+  }
   const int copied = log && log->copied > 0 ? log->copied : 0;
   // Where a reader keeps us from copying, come back when there is a little more.
   next_pass_ = std::max(copied + limits_.pass_pages, pages_ + limits_.pass_pages / 4);

@@ -41,6 +41,9 @@ class Checkpointer {
   void suspend();
   void resume();
 
+  // Waits until a log that got long has given its space back; false if it has not by then.
+  bool wait_truncated(std::chrono::milliseconds at_most);
+
  private:
   void work();
   void run(Connection::Checkpoint kind);
@@ -61,6 +64,7 @@ class Checkpointer {
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable due_;
+  std::condition_variable truncated_;
   bool stopping_ = false;
   std::int64_t commits_ = 0;
   int pages_ = 0;      // in the log
