@@ -1,6 +1,7 @@
 #include "engine/contract.hpp"
 
 #include "core/sha256.hpp"
+#include "history/declarations.hpp"
 
 #include <fmt/format.h>
 
@@ -208,27 +209,6 @@ BoundArguments bind_map(const std::vector<Parameter>& parameters, const Value& a
   return std::move(binding).finish();
 }
 
-// ---- readable forms
-
-Value parameter_value(const Parameter& parameter, std::size_t position) {
-  return Value::Map{{"name", parameter.name},
-                    {"position", static_cast<std::int64_t>(position)},
-                    {"required", parameter.required()},
-                    {"variadic", parameter.variadic},
-                    {"default_available", parameter.default_value.has_value()},
-                    {"default", parameter.default_value.value_or(Value{})},
-                    {"type", parameter.type},
-                    {"allows_null", parameter.allows_null}};
-}
-
-Value parameter_values(const std::vector<Parameter>& parameters) {
-  Value::Array all;
-  for (const Parameter& parameter : parameters) {
-    all.push_back(parameter_value(parameter, all.size()));
-  }
-  return all;
-}
-
 // Keys in order at every depth, so that equal meaning gives equal bytes.
 Value canonical(Value value) {
   if (auto* items = value.if_array()) {
@@ -243,7 +223,7 @@ Value canonical(Value value) {
 Value sorted_contract_values(std::vector<Contract> contracts) {
   std::ranges::stable_sort(contracts, {}, &Contract::name);
   Value::Array all;
-  for (const Contract& contract : contracts) all.push_back(contract_value(contract));
+  for (const Contract& contract : contracts) all.push_back(history::contract_value(contract));
   return all;
 }
 
@@ -317,17 +297,11 @@ Result<void> check(const Contract& contract) {
   return {};
 }
 
-Value contract_value(const Contract& contract) {
-  return Value::Map{
-      {"name", contract.name},
-      {"parameters", contract.parameters ? parameter_values(*contract.parameters) : Value{}}};
-}
-
 Value target_value(const Contract& contract) {
-  return Value::Map{{"name", contract.name},
-                    {"parameters", contract.parameters ? parameter_values(*contract.parameters)
-                                                       : Value{Value::Array{}}},
-                    {"has_contract", contract.parameters.has_value()}};
+  auto target = history::contract_value(
+      {contract.name, contract.parameters.value_or(std::vector<Parameter>{})});
+  target.if_map()->emplace_back("has_contract", contract.parameters.has_value());
+  return target;
 }
 
 std::string definition_fingerprint(std::string_view type, std::string_view revision,

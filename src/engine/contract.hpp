@@ -43,11 +43,8 @@ bool well_formed(const Parameter& parameter);
 // For registration: fails with invalid_argument when no caller could make sense of the contract.
 Result<void> check(const Contract& contract);
 
-// {name, parameters: [{name, position, required, variadic, default_available, default, type,
-// allows_null}]}; parameters is null when there is no contract for them.
-Value contract_value(const Contract& contract);
-
-// {name, parameters: […], has_contract}: parameters is a list in any case.
+// {name, parameters: […], has_contract}, spelled out as history::contract_value does; parameters is
+// a list in any case.
 Value target_value(const Contract& contract);
 
 // "sha256:…" over type, revision and declarations. The order in which queries, signals and updates

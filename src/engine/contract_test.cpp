@@ -2,6 +2,7 @@
 
 #include "core/arbitrary_value.hpp"
 #include "core/sha256.hpp"
+#include "history/declarations.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -268,31 +269,6 @@ TEST(CheckContract, RefusesWhatNoCallerCouldMakeSenseOf) {
 
 // ---- readable forms
 
-TEST(ContractValue, SpellsOutEveryParameter) {
-  EXPECT_EQ(to_json(contract_value(approve())),
-            R"({"name":"approve","parameters":[)"
-            R"({"name":"customer","position":0,"required":true,"variadic":false,)"
-            R"("default_available":false,"default":null,"type":"string","allows_null":false},)"
-            R"({"name":"amount","position":1,"required":false,"variadic":false,)"
-            R"("default_available":true,"default":10,"type":"int","allows_null":false},)"
-            R"({"name":"tags","position":2,"required":false,"variadic":true,)"
-            R"("default_available":false,"default":null,"type":"string","allows_null":false}]})");
-}
-
-TEST(ContractValue, TellsNoContractFromNoParameters) {
-  EXPECT_EQ(to_json(contract_value(without_contract())), R"({"name":"approve","parameters":null})");
-  EXPECT_EQ(to_json(contract_value(takes({}))), R"({"name":"approve","parameters":[]})");
-}
-
-TEST(ContractValue, TellsADefaultOfNullFromNone) {
-  const Parameter with{.name = "note", .default_value = Value{}, .allows_null = true};
-  const auto value = contract_value(takes({with}));
-  const auto& parameter = value.find("parameters")->if_array()->front();
-  EXPECT_EQ(*parameter.find("default_available"), Value{true});
-  EXPECT_EQ(*parameter.find("required"), Value{false});
-  EXPECT_EQ(*parameter.find("allows_null"), Value{true});
-}
-
 // proves: E-19
 TEST(TargetValue, HasAListOfParametersWithOrWithoutContract) {
   EXPECT_EQ(to_json(target_value(without_contract())),
@@ -300,7 +276,7 @@ TEST(TargetValue, HasAListOfParametersWithOrWithoutContract) {
   EXPECT_EQ(to_json(target_value(takes({}))),
             R"({"name":"approve","parameters":[],"has_contract":true})");
   const auto target = target_value(approve());
-  EXPECT_EQ(*target.find("parameters"), *contract_value(approve()).find("parameters"));
+  EXPECT_EQ(*target.find("parameters"), *history::contract_value(approve()).find("parameters"));
 }
 
 // ---- fingerprints

@@ -49,6 +49,37 @@ TEST(Declarations, ReadersGetEverythingSpelledOut) {
   EXPECT_EQ(to_json(contract_value({"anything"})), R"({"name":"anything","parameters":null})");
 }
 
+TEST(ContractValue, SpellsOutEveryParameter) {
+  const Contract approve{"approve",
+                         {{{.name = "customer", .type = "string"},
+                           {.name = "amount", .type = "int", .default_value = 10},
+                           {.name = "tags", .type = "string", .variadic = true}}}};
+  EXPECT_EQ(to_json(contract_value(approve)),
+            R"({"name":"approve","parameters":[)"
+            R"({"name":"customer","position":0,"required":true,"variadic":false,)"
+            R"("default_available":false,"default":null,"type":"string","allows_null":false},)"
+            R"({"name":"amount","position":1,"required":false,"variadic":false,)"
+            R"("default_available":true,"default":10,"type":"int","allows_null":false},)"
+            R"({"name":"tags","position":2,"required":false,"variadic":true,)"
+            R"("default_available":false,"default":null,"type":"string","allows_null":false}]})");
+}
+
+TEST(ContractValue, TellsNoContractFromNoParameters) {
+  EXPECT_EQ(to_json(contract_value(Contract{"approve"})),
+            R"({"name":"approve","parameters":null})");
+  EXPECT_EQ(to_json(contract_value({"approve", std::vector<Parameter>{}})),
+            R"({"name":"approve","parameters":[]})");
+}
+
+TEST(ContractValue, TellsADefaultOfNullFromNone) {
+  const Parameter with{.name = "note", .default_value = Value{}, .allows_null = true};
+  const auto value = contract_value({"approve", {{with}}});
+  const auto& parameter = value.find("parameters")->if_array()->front();
+  EXPECT_EQ(*parameter.find("default_available"), Value{true});
+  EXPECT_EQ(*parameter.find("required"), Value{false});
+  EXPECT_EQ(*parameter.find("allows_null"), Value{true});
+}
+
 TEST(Declarations, AllAreNamedButOnlySomeHaveAContract) {
   const auto signals = story::full_declarations().signals;
   EXPECT_EQ(to_json(declared_names(signals)), R"(["approve","anything"])");
