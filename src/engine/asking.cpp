@@ -94,6 +94,17 @@ Declarations approve_and_rename() {
           .updates = {{.name = "rename", .parameters = {{{.name = "name", .type = "string"}}}}}};
 }
 
+std::vector<Told> and_then(std::vector<Told> before, std::vector<Told> more) {
+  before.insert(before.end(), more.begin(), more.end());
+  return before;
+}
+
+std::vector<Told> declared_run(std::vector<Told> more) {
+  return and_then({start_accepted(command("c1", 1)),
+                   declaring(approve_and_rename(), workflow_started("invoice"))},
+                  std::move(more));
+}
+
 WorkflowTask workflow_task(std::vector<engine::WorkflowCommand> commands) {
   return {std::move(commands)};
 }

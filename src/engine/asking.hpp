@@ -79,6 +79,11 @@ history::WorkflowStarted declaring(Declarations declared, history::WorkflowStart
 // approve(string who, int level = 1) as a signal, rename(string name) as an update.
 Declarations approve_and_rename();
 
+// What came before, and then more.
+std::vector<Told> and_then(std::vector<Told> before, std::vector<Told> more);
+// A run that answers to these two, and then more.
+std::vector<Told> declared_run(std::vector<Told> more = {});
+
 // What workflow code did since it last parked; steps number themselves.
 WorkflowTask workflow_task(std::vector<engine::WorkflowCommand> commands);
 engine::ScheduleActivity schedule_activity(std::string type = "charge",

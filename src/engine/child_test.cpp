@@ -29,19 +29,16 @@ history::Lineage child_of(std::string run, std::string call) {
 // A parent with one open child k1, running as run9.
 std::vector<Told> parent(ParentClosePolicy policy = ParentClosePolicy::abandon,
                          std::vector<Told> more = {}) {
-  std::vector<Told> all{workflow_started("invoice"), child_scheduled("k1", "payment", policy),
-                        child_run_started("k1", "run9")};
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
+  return and_then({workflow_started("invoice"), child_scheduled("k1", "payment", policy),
+                   child_run_started("k1", "run9")},
+                  std::move(more));
 }
 // That child, from the inside; its story calls its own run run1, and its parent's run0.
 std::vector<Told> child(std::vector<Told> more = {}) {
   auto started = workflow_started("payment");
   started.instance_id = InstanceId{"payment-k1"};
   started.lineage = child_of("run0", "k1");
-  std::vector<Told> all{started};
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
+  return and_then({started}, std::move(more));
 }
 
 // ---- calling one

@@ -9,12 +9,9 @@ constexpr auto invalid = ErrorCode::invalid_argument;
 
 // Waits for "paid" at step 1, a minute at most.
 std::vector<Told> waiting_a_minute(std::vector<Told> more = {}) {
-  std::vector<Told> all{start_accepted(command("c1", 1)),
-                        declaring(approve_and_rename(), workflow_started("invoice")),
-                        condition_wait_opened("w1", "paid", 60),
-                        condition_timeout("t1", "w1", 60s)};
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
+  return and_then(
+      declared_run({condition_wait_opened("w1", "paid", 60), condition_timeout("t1", "w1", 60s)}),
+      std::move(more));
 }
 
 TEST(DecideCondition, OpensAWaitWithATimerOfItsOwn) {

@@ -8,10 +8,9 @@ namespace {
 std::vector<Told> running(std::vector<Told> more = {}) {
   history::RetryPolicy policy = tries(2);
   policy.heartbeat_timeout = 60;
-  std::vector<Told> all{workflow_started("invoice"), activity_scheduled("a1", "charge", policy),
-                        activity_started("a1", "try1")};
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
+  return and_then({workflow_started("invoice"), activity_scheduled("a1", "charge", policy),
+                   activity_started("a1", "try1")},
+                  std::move(more));
 }
 
 // proves: E-64

@@ -7,19 +7,11 @@ namespace {
 
 constexpr auto invalid = ErrorCode::invalid_argument;
 
-std::vector<Told> started(std::vector<Told> more = {}) {
-  std::vector<Told> all{start_accepted(command("c1", 1)),
-                        declaring(approve_and_rename(), workflow_started("invoice"))};
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
-}
-
 // Waits for "approve" at step 1, a minute at most.
 std::vector<Told> waiting_a_minute(std::vector<Told> more = {}) {
-  std::vector<Told> all =
-      started({signal_wait_opened("w1", "approve", 60), signal_timeout("t1", "w1", 60s)});
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
+  return and_then(
+      declared_run({signal_wait_opened("w1", "approve", 60), signal_timeout("t1", "w1", 60s)}),
+      std::move(more));
 }
 
 // ---- intake
@@ -27,7 +19,7 @@ std::vector<Told> waiting_a_minute(std::vector<Told> more = {}) {
 // proves: E-16
 // proves: E-18
 TEST(DecideSignal, IsRecordedWithItsDefaultsAndWakesTheWorkflow) {
-  auto story = given(started());
+  auto story = given(declared_run());
   story.when(signal("approve", R"(["ann"])"), at("09:01"))
       .then({signal_received("id2", "approve", command("id1", 2), R"(["ann",1])")})
       .then_accepted("signal_received", 2)
@@ -37,7 +29,7 @@ TEST(DecideSignal, IsRecordedWithItsDefaultsAndWakesTheWorkflow) {
 
 // proves: E-18
 TEST(DecideSignal, NamedArgumentsAreRecordedInTheirDeclaredOrder) {
-  given(started())
+  given(declared_run())
       .when(signal("approve", R"({"level":3,"who":"ann"})"), at("09:01"))
       .then({signal_received("id2", "approve", command("id1", 2), R"(["ann",3])")});
 }
@@ -46,7 +38,7 @@ TEST(DecideSignal, NamedArgumentsAreRecordedInTheirDeclaredOrder) {
 // proves: E-16
 // proves: E-80
 TEST(DecideSignal, AMisspeltNameIsRefusedAndRemembered) {
-  auto story = given(started());
+  auto story = given(declared_run());
   story.when(signal("aprove", R"(["ann"])"), at("09:01"))
       .then_rejected("unknown_signal", "rejected_unknown_signal", 2)
       .then_refusal("signal")
@@ -57,7 +49,7 @@ TEST(DecideSignal, AMisspeltNameIsRefusedAndRemembered) {
 
 // proves: E-78
 TEST(DecideSignal, ArgumentsThatDoNotFitAreRefusedWithWhatIsWrong) {
-  auto story = given(started());
+  auto story = given(declared_run());
   story.when(signal("approve", R"([7])"), at("09:01"))
       .then_rejected("invalid_signal_arguments", "rejected_invalid_arguments", 2)
       .then_refusal("signal");
@@ -73,7 +65,7 @@ TEST(DecideSignal, ARunWithoutAContractTakesAnyName) {
 
 // proves: E-75
 TEST(DecideSignal, NotCurrentIsSaidBeforeNotActiveAndThatBeforeUnknown) {
-  auto story = given(started({workflow_completed()}));
+  auto story = given(declared_run({workflow_completed()}));
   story.when(on_run("run0", signal("nope")), at("09:01"))
       .then_rejected("selected_run_not_current", "rejected_not_current", 2)
       .then_refusal("signal")
@@ -83,7 +75,7 @@ TEST(DecideSignal, NotCurrentIsSaidBeforeNotActiveAndThatBeforeUnknown) {
 }
 
 TEST(DecideSignal, RemembersThatOneRunWasMeant) {
-  given(started())
+  given(declared_run())
       .when(on_run("run1", signal("approve", R"(["ann",1])")), at("09:01"))
       .then({signal_received("id2", "approve", for_run(command("id1", 2)), R"(["ann",1])")});
 }
@@ -91,7 +83,7 @@ TEST(DecideSignal, RemembersThatOneRunWasMeant) {
 TEST(DecideSignal, KeepsTheNameItsCallerGaveTheCommand) {
   auto named = signal("approve", R"(["ann",1])");
   named.command_id = CommandId{"c9"};
-  given(started())
+  given(declared_run())
       .when(named, at("09:01"))
       .then({signal_received("id2", "approve", command("c9", 2), R"(["ann",1])")});
 }
@@ -100,7 +92,7 @@ TEST(DecideSignal, KeepsTheNameItsCallerGaveTheCommand) {
 
 // proves: E-79
 TEST(DecideSignal, ComesForTheWaitThatIsOpen) {
-  given(started({signal_wait_opened("w1", "approve")}))
+  given(declared_run({signal_wait_opened("w1", "approve")}))
       .when(signal("approve", R"(["ann",1])"), at("09:01"))
       .then({signal_received("id2", "approve", command("id1", 2), R"(["ann",1])", "w1")})
       .when(workflow_task({apply_signal("id2")}), at("09:01"))
@@ -109,7 +101,7 @@ TEST(DecideSignal, ComesForTheWaitThatIsOpen) {
 
 // proves: E-79
 TEST(DecideSignal, OneThatCameFirstNamesTheWaitThatTakesIt) {
-  given(started({signal_received("s1", "approve", command("c2", 2))}))
+  given(declared_run({signal_received("s1", "approve", command("c2", 2))}))
       .when(workflow_task({apply_signal("s1")}), at("09:01"))
       .then({signal_wait_opened("signal-command:c2", "approve"),
              signal_applied("s1", "signal-command:c2")});
@@ -118,8 +110,8 @@ TEST(DecideSignal, OneThatCameFirstNamesTheWaitThatTakesIt) {
 // proves: E-79
 // proves: E-82
 TEST(DecideSignal, TheSecondOfANameKeepsAWaitOfItsOwn) {
-  given(started({signal_wait_opened("w1", "approve"),
-                 signal_received("s1", "approve", command("c2", 2), "[]", "w1")}))
+  given(declared_run({signal_wait_opened("w1", "approve"),
+                      signal_received("s1", "approve", command("c2", 2), "[]", "w1")}))
       .when(signal("approve", R"(["bob",1])"), at("09:01"))
       .then({signal_received("id2", "approve", command("id1", 3), R"(["bob",1])")})
       .when(workflow_task({apply_signal("s1", 1), apply_signal("id2", 2)}), at("09:02"))
@@ -129,7 +121,7 @@ TEST(DecideSignal, TheSecondOfANameKeepsAWaitOfItsOwn) {
 
 // proves: E-79
 TEST(DecideSignal, CodeThatHasNotSeenItOpensItsWaitUnderTheSameId) {
-  given(started({signal_received("s1", "approve", command("c2", 2))}))
+  given(declared_run({signal_received("s1", "approve", command("c2", 2))}))
       .when(workflow_task({open_signal_wait("approve")}), at("09:01"))
       .then({signal_wait_opened("signal-command:c2", "approve")})
       .then_wakes()
@@ -139,19 +131,19 @@ TEST(DecideSignal, CodeThatHasNotSeenItOpensItsWaitUnderTheSameId) {
 
 // proves: E-82
 TEST(DecideSignal, TheEarlierOneIsAppliedFirst) {
-  given(started({signal_received("s1", "approve", command("c2", 2)),
-                 signal_received("s2", "approve", command("c3", 3))}))
+  given(declared_run({signal_received("s1", "approve", command("c2", 2)),
+                      signal_received("s2", "approve", command("c3", 3))}))
       .when(workflow_task({apply_signal("s2")}), at("09:01"))
       .then_refused(invalid);
 }
 
 TEST(DecideSignal, IsAppliedOnceAndToAWaitOfItsName) {
   const auto story =
-      given(started({signal_wait_opened("w1", "approve"), signal_wait_opened("w2", "go"),
-                     signal_received("s1", "approve", command("c2", 2)),
-                     signal_received("s2", "approve", command("c3", 3)),
-                     signal_received("s3", "other", command("c4", 4)),
-                     signal_received("s4", "go", command("c5", 5), "[]", "w2")}));
+      given(declared_run({signal_wait_opened("w1", "approve"), signal_wait_opened("w2", "go"),
+                          signal_received("s1", "approve", command("c2", 2)),
+                          signal_received("s2", "approve", command("c3", 3)),
+                          signal_received("s3", "other", command("c4", 4)),
+                          signal_received("s4", "go", command("c5", 5), "[]", "w2")}));
   const std::vector<std::vector<engine::WorkflowCommand>> nonsense{
       {apply_signal("s1"), apply_signal("s1")},        // twice
       {apply_signal("s1", 1), apply_signal("s2", 1)},  // two for one wait
@@ -198,7 +190,7 @@ TEST(DecideSignal, OneThatCameBeforeTheTimeoutWinsThoughItIsAppliedAfter) {
 
 // proves: E-45
 TEST(DecideSignal, ATimeoutOfZeroIsUpAtOnce) {
-  auto story = given(started());
+  auto story = given(declared_run());
   story.when(workflow_task({open_signal_wait("approve", 0)}), at("09:01"))
       .then({signal_wait_opened("id1", "approve", 0), signal_timeout("id2", "id1", 0s),
              timer_fired("id2")})
@@ -208,7 +200,7 @@ TEST(DecideSignal, ATimeoutOfZeroIsUpAtOnce) {
 }
 
 TEST(DecideSignal, ATimeoutOfZeroStillTakesOneThatIsThere) {
-  auto story = given(started({signal_received("s1", "approve", command("c2", 2))}));
+  auto story = given(declared_run({signal_received("s1", "approve", command("c2", 2))}));
   story.when(workflow_task({open_signal_wait("approve", 0)}), at("09:01")).then_wakes();
   story.when(workflow_task({apply_signal("s1")}), at("09:01"))
       .then({signal_applied("s1", "signal-command:c2")});

@@ -5,13 +5,6 @@
 namespace dw::story {
 namespace {
 
-std::vector<Told> started(std::vector<Told> more = {}) {
-  std::vector<Told> all{start_accepted(command("c1", 1)),
-                        declaring(approve_and_rename(), workflow_started("invoice"))};
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
-}
-
 engine::UpdateCommand rename_to(std::string name) {
   return update("rename", "[\"" + name + "\"]");
 }
@@ -36,7 +29,7 @@ history::UpdateCompleted never_applied(std::string id, std::string failure, std:
 
 // proves: E-29
 TEST(DecideUpdate, IsAcceptedBeforeItIsAppliedAndThenCompleted) {
-  auto story = given(started());
+  auto story = given(declared_run());
   story.when(rename_to("bob"), at("09:01"))
       .then({update_accepted("id2", "rename", command("id1", 2), R"(["bob"])")})
       .then_accepted("", 2)
@@ -49,7 +42,7 @@ TEST(DecideUpdate, IsAcceptedBeforeItIsAppliedAndThenCompleted) {
 
 // proves: E-29
 TEST(DecideUpdate, ABodyThatFailedWasNotApplied) {
-  given(started({update_accepted("u1", "rename", command("c2", 2))}))
+  given(declared_run({update_accepted("u1", "rename", command("c2", 2))}))
       .when(workflow_task({fail_update("u1", failure("taken"))}), at("09:01"))
       .then({update_failed("u1", "id1", failure("taken"))});
 }
@@ -57,7 +50,7 @@ TEST(DecideUpdate, ABodyThatFailedWasNotApplied) {
 // proves: E-29
 // proves: E-80
 TEST(DecideUpdate, AnUnknownNameIsAnEventOfTheRun) {
-  given(started())
+  given(declared_run())
       .when(update("renam"), at("09:01"))
       .then({update_rejected("id2", "renam", command("id1", 2))})
       .then_rejected("unknown_update", "rejected_unknown_update", 2)
@@ -74,7 +67,7 @@ TEST(DecideUpdate, ARunWithoutAContractKnowsNone) {
 TEST(DecideUpdate, BadArgumentsAreToldThoughNobodyCouldRunIt) {
   auto wrong = update("rename", "[7]");
   wrong.definition_available = false;
-  auto story = given(started());
+  auto story = given(declared_run());
   story.when(wrong, at("09:01"))
       .then_rejected("invalid_update_arguments", "rejected_invalid_arguments", 2);
   const auto& event = std::get<history::UpdateRejected>(story.events().back().body);
@@ -85,7 +78,7 @@ TEST(DecideUpdate, BadArgumentsAreToldThoughNobodyCouldRunIt) {
 TEST(DecideUpdate, IsRefusedWhileNobodyHasTheDefinition) {
   auto early = rename_to("bob");
   early.definition_available = false;
-  given(started())
+  given(declared_run())
       .when(early, at("09:01"))
       .then({refused_rename(command("id1", 2), "workflow_definition_unavailable",
                             "rejected_workflow_definition_unavailable")});
@@ -93,7 +86,7 @@ TEST(DecideUpdate, IsRefusedWhileNobodyHasTheDefinition) {
 
 // proves: E-76
 TEST(DecideUpdate, WaitsForNoSignalButIsRefusedBehindOne) {
-  given(started({signal_received("s1", "approve", command("c2", 2))}))
+  given(declared_run({signal_received("s1", "approve", command("c2", 2))}))
       .when(rename_to("bob"), at("09:01"))
       .then(
           {refused_rename(command("id1", 3), "earlier_signal_pending", "rejected_pending_signal")})
@@ -105,7 +98,7 @@ TEST(DecideUpdate, WaitsForNoSignalButIsRefusedBehindOne) {
 TEST(DecideUpdate, QueuesBehindASignalWhereThatIsTheSetting) {
   engine::Settings settings;
   settings.updates_queue_behind_signals = true;
-  given(started({signal_received("s1", "approve", command("c2", 2))}))
+  given(declared_run({signal_received("s1", "approve", command("c2", 2))}))
       .with(settings)
       .when(rename_to("bob"), at("09:01"))
       .then({update_accepted("id2", "rename", command("id1", 3), R"(["bob"])")});
@@ -114,7 +107,7 @@ TEST(DecideUpdate, QueuesBehindASignalWhereThatIsTheSetting) {
 // proves: E-75
 // proves: E-9
 TEST(DecideUpdate, NotCurrentIsSaidBeforeNotActiveAndThatBeforeUnknown) {
-  given(started({workflow_completed()}))
+  given(declared_run({workflow_completed()}))
       .when(on_run("run0", update("nope")), at("09:01"))
       .then_rejected("selected_run_not_current", "rejected_not_current", 2)
       .when(update("nope"), at("09:02"))
@@ -123,21 +116,21 @@ TEST(DecideUpdate, NotCurrentIsSaidBeforeNotActiveAndThatBeforeUnknown) {
 }
 
 TEST(DecideUpdate, IsAnsweredWhenItsRunEndsWithoutIt) {
-  given(started({update_accepted("u1", "rename", command("c2", 2)),
-                 update_accepted("u2", "rename", command("c3", 3))}))
+  given(declared_run({update_accepted("u1", "rename", command("c2", 2)),
+                      update_accepted("u2", "rename", command("c3", 3))}))
       .when(cancel(), at("09:01"))
       .then({cancel_requested(command("id1", 4)), workflow_cancelled("id2"),
              never_applied("u1", "id3", "cancelled"), never_applied("u2", "id4", "cancelled")});
 }
 
 TEST(DecideUpdate, OneAppliedOnTheWayOutIsNotAnsweredTwice) {
-  given(started({update_accepted("u1", "rename", command("c2", 2))}))
+  given(declared_run({update_accepted("u1", "rename", command("c2", 2))}))
       .when(workflow_task({apply_update("u1"), complete_workflow()}), at("09:01"))
       .then({update_applied("u1", 1), update_completed("u1"), workflow_completed()});
 }
 
 TEST(DecideUpdate, IsCompletedOnce) {
-  const auto story = given(started({update_accepted("u1", "rename", command("c2", 2))}));
+  const auto story = given(declared_run({update_accepted("u1", "rename", command("c2", 2))}));
   const std::vector<std::vector<engine::WorkflowCommand>> nonsense{
       {apply_update("u1"), apply_update("u1")},
       {apply_update("u1"), fail_update("u1", failure("late"))},
