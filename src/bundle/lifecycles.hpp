@@ -1,0 +1,33 @@
+// What was asked of a run and what became of it: commands, and the longer lives of signals and
+// updates. From its events; what was refused without an event is told by the intake.
+#pragma once
+#include "history/events.hpp"
+#include "views/account.hpp"
+#include "views/task_rows.hpp"
+
+namespace dw::bundle {
+
+// A command that left no event, as the intake keeps it: the JSON of a CommandRecorded.
+struct Refusal {
+  Timestamp recorded_at;
+  std::string record;
+};
+
+struct Lifecycles {
+  Value::Array commands;        // by command sequence
+  Value::Array signals;         // likewise
+  Value::Array updates;         // likewise
+  Value::Array linked_intakes;  // commands that one request made together
+};
+
+// `tasks` tell which of them is on its way to the code. Fails with invalid_argument when a refusal
+// is not what the intake writes.
+Result<Lifecycles> lifecycles_of(const views::Account& account,
+                                 std::span<const history::Event> events,
+                                 std::span<const Refusal> refusals,
+                                 std::span<const views::TaskRow> tasks);
+
+// A payload as exports show it: the text itself for JSON, base64 for everything else.
+Value payload_text(const Payload& payload);
+
+}  // namespace dw::bundle
