@@ -88,7 +88,7 @@ class Exporter {
     row("history_complete", summary_.is_terminal);
     row("workflow", workflow())("payloads", payloads())("summary", to_value(summary_));
     row("selected_run", selected_run())("history_events", Value{std::move(history_events_)});
-    row("waits", values_of(views::wait_rows(account_, sight_)))("timeline", std::move(timeline_));
+    row("waits", values_of(views::wait_rows(account_, sight_)))("timeline", timeline_);
     row("linked_intakes_scope", "selected_run");
     row("linked_intakes", Value{std::move(lives.linked_intakes)});
     row("commands", Value{std::move(lives.commands)});

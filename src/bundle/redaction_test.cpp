@@ -35,6 +35,8 @@ Looking indiscreet() {
                      start,
                      scheduled,
                      activity_started("a1", "at1"),
+                     activity_heartbeat_recorded("a1", "at1", at("09:05"),
+                                                 Value{Value::Map{{"message", secret}}}),
                      activity_completed("a1", "at1", quoted),
                      failing,
                      activity_started("a2", "at2"),
@@ -74,7 +76,7 @@ TEST(Redaction, ReportsThePolicyAndEveryPathItWasShown) {
   ASSERT_NE(paths, nullptr);
   for (const auto path :
        {"payloads.arguments.data", "payloads.output.data", "history_events.2.payload",
-        "timeline.7.failure.message", "commands.1.payload", "commands.4.reason",
+        "timeline.8.failure.message", "commands.1.payload", "commands.4.reason",
         "updates.0.arguments", "updates.0.result", "signals.0.arguments", "activities.0.arguments",
         "activities.0.result", "failures.0.message"}) {
     EXPECT_THAT(*paths, Contains(Value{path}));

@@ -34,7 +34,7 @@ void expand(const Value& at, std::string_view pattern, const std::string& so_far
     return;
   }
   const auto [first, rest] = cut(pattern);
-  const auto below = [&](const Value& next, std::string_view name) {
+  const auto below = [&, rest = rest](const Value& next, std::string_view name) {
     expand(next, rest, so_far.empty() ? std::string{name} : so_far + "." + std::string{name},
            found);
   };

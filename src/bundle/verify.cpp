@@ -224,27 +224,27 @@ std::int64_t count(const Verification& verification, Severity severity) {
 }  // namespace
 
 Verification verify_bundle(std::string_view text, const VerifyOptions& options) {
-  auto parsed = parse_json(text);
-  Findings findings;
+  const auto parsed = parse_json(text);
   Verification verification;
-  const Value bundle = parsed ? *std::move(parsed) : Value{};
-  if (bundle.if_map()) {
-    check_envelope(bundle, findings);
-    check_sections(bundle, findings);
-    check_workflow(bundle, findings);
-    check_history(bundle, findings);
-    check_commands(bundle, findings);
-    check_manifest(bundle, findings);
-    check_redaction(bundle, findings);
-    verification.integrity = check_integrity(bundle, options, findings);
+  Findings findings;
+  if (parsed && parsed->if_map()) {
+    check_envelope(*parsed, findings);
+    check_sections(*parsed, findings);
+    check_workflow(*parsed, findings);
+    check_history(*parsed, findings);
+    check_commands(*parsed, findings);
+    check_manifest(*parsed, findings);
+    check_redaction(*parsed, findings);
+    verification.integrity = check_integrity(*parsed, options, findings);
+    verification.bundle = identity(*parsed);
   } else {
     findings.error("bundle.unparseable", parsed
                                              ? "a history bundle is a JSON object"
                                              : "the text is not JSON: " + parsed.error().message);
     Findings unheard;  // what is no bundle lacks everything; once is enough to say so
-    verification.integrity = check_integrity(bundle, options, unheard);
+    verification.integrity = check_integrity({}, options, unheard);
+    verification.bundle = identity({});
   }
-  verification.bundle = identity(bundle);
   verification.findings = findings.take();
   return verification;
 }
