@@ -208,4 +208,9 @@ Result<std::vector<store::Task>> SimStore::due_tasks(const std::optional<store::
   return disk_.due_tasks(after, until, limit);
 }
 
+Result<std::vector<store::Task>> SimStore::find_tasks(std::span<const store::TaskKey> keys) {
+  if (auto error = read_error()) return *error;
+  return disk_.find_tasks(keys);
+}
+
 }  // namespace dw::sim

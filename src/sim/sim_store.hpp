@@ -40,6 +40,7 @@ class SimStore final : public store::Store {
   Result<std::vector<store::IntakeRow>> load_intake(const store::InstanceKey& key) override;
   Result<std::vector<store::Task>> due_tasks(const std::optional<store::TaskKey>& after,
                                              Timestamp until, std::size_t limit) override;
+  Result<std::vector<store::Task>> find_tasks(std::span<const store::TaskKey> keys) override;
   store::StoreCounters counters() const override { return disk_.counters(); }
 
  private:

@@ -87,6 +87,8 @@ Result<std::vector<RunRow>> MemoryStore::list_runs(const RunFilter& filter) {
     if (filter.ns && row.ns != *filter.ns) continue;
     if (filter.instance_id && row.instance_id != *filter.instance_id) continue;
     if (filter.status && row.status != *filter.status) continue;
+    if (filter.open && row.closed_at) continue;
+    if (filter.before && row.run_id >= *filter.before) continue;
     rows.push_back(row);
   }
   return rows;
@@ -110,6 +112,15 @@ Result<std::vector<Task>> MemoryStore::due_tasks(const std::optional<TaskKey>& a
     due.push_back(task->second);
   }
   return due;
+}
+
+Result<std::vector<Task>> MemoryStore::find_tasks(std::span<const TaskKey> keys) {
+  const std::lock_guard lock{mutex_};
+  std::vector<Task> found;
+  for (const TaskKey& key : keys) {
+    if (const auto task = tasks_.find(key); task != tasks_.end()) found.push_back(task->second);
+  }
+  return found;
 }
 
 StoreCounters MemoryStore::counters() const {

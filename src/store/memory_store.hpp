@@ -19,6 +19,7 @@ class MemoryStore final : public Store {
   Result<std::vector<IntakeRow>> load_intake(const InstanceKey& key) override;
   Result<std::vector<Task>> due_tasks(const std::optional<TaskKey>& after, Timestamp until,
                                       std::size_t limit) override;
+  Result<std::vector<Task>> find_tasks(std::span<const TaskKey> keys) override;
   StoreCounters counters() const override;
 
  private:

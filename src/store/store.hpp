@@ -122,6 +122,8 @@ struct RunFilter {
   std::optional<Namespace> ns = {};
   std::optional<InstanceId> instance_id = {};
   std::optional<history::RunStatus> status = {};
+  bool open = false;                 // only runs that have not ended
+  std::optional<RunId> before = {};  // the page after the one that ended with it
   std::size_t limit = 100;
 };
 
@@ -155,6 +157,8 @@ class Store {
   // Open tasks due at or before `until`, in key order, strictly after `after`.
   virtual Result<std::vector<Task>> due_tasks(const std::optional<TaskKey>& after, Timestamp until,
                                               std::size_t limit) = 0;
+  // Those of `keys` that are there, in their order.
+  virtual Result<std::vector<Task>> find_tasks(std::span<const TaskKey> keys) = 0;
 
   virtual StoreCounters counters() const = 0;
 };

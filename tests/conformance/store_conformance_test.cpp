@@ -278,6 +278,7 @@ TEST_P(StoreConformance, RunsListNewestFirstAndByFilter) {
   r3.instance_id = r1.instance_id;
   r2.status = history::RunStatus::completed;
   r3.status = history::RunStatus::completed;
+  r2.closed_at = r3.closed_at = at(9);
   Transition third = start("c3", r3);
   third.reads.back().last_commit = CommitId{"c1"};
   commit({start("c1", r1), start("c2", r2), third});
@@ -299,6 +300,11 @@ TEST_P(StoreConformance, RunsListNewestFirstAndByFilter) {
       list({.ns = r1.ns, .instance_id = r1.instance_id, .status = history::RunStatus::waiting}),
       "r1 ");
   EXPECT_EQ(list({.ns = Namespace{"elsewhere"}}), "");
+  EXPECT_EQ(list({.open = true}), "r1 ");
+  EXPECT_EQ(list({.ns = r1.ns, .instance_id = r1.instance_id, .open = true}), "r1 ");
+  EXPECT_EQ(list({.before = RunId{"r3"}}), "r2 r1 ");
+  EXPECT_EQ(list({.before = RunId{"r3"}, .limit = 1}), "r2 ");
+  EXPECT_EQ(list({.ns = r1.ns, .instance_id = r1.instance_id, .before = RunId{"r3"}}), "r1 ");
 }
 
 TEST_P(StoreConformance, IntakeKeepsItsOrderPerInstance) {
@@ -364,6 +370,31 @@ TEST_P(StoreConformance, ATaskIsReplacedAndRemovedByItsKey) {
   must_win(tasks_only("c4", {engine::remove(leased.key)}));
   EXPECT_THAT(due(at(10)), IsEmpty());
   must_win(tasks_only("c5", {engine::remove(leased.key)}));  // gone already: fine
+}
+
+TEST_P(StoreConformance, TasksOfEveryTypeAndStatusReadBack) {
+  std::vector<Task> written;
+  for (const auto type : {engine::TaskType::workflow, engine::TaskType::activity,
+                          engine::TaskType::timer, engine::TaskType::intent}) {
+    for (const auto status :
+         {engine::TaskStatus::ready, engine::TaskStatus::leased, engine::TaskStatus::blocked}) {
+      Task each = task("r", "t" + std::to_string(10 + written.size()), at(10));
+      each.type = type;
+      each.status = status;
+      must_win(tasks_only("c" + std::to_string(written.size()), {engine::put(each)}));
+      written.push_back(each);
+    }
+  }
+  EXPECT_EQ(store().due_tasks({}, at(10), 100).value(), written);
+}
+
+TEST_P(StoreConformance, TasksAreFoundByTheirKeys) {
+  const Task first = task("r", "t1", at(10));
+  const Task second = task("r", "t2", at(20));
+  must_win(tasks_only("c1", {engine::put(first), engine::put(second)}));
+  const std::vector<TaskKey> keys{second.key, {at(11), first.key.id}, first.key};
+  EXPECT_THAT(store().find_tasks(keys).value(), ElementsAre(second, first));
+  EXPECT_THAT(store().find_tasks({}).value(), IsEmpty());
 }
 
 TEST_P(StoreConformance, ATaskMayComeAndGoWithinABatch) {

@@ -58,6 +58,9 @@ class ReadOnlyStore final : public store::Store {
     return readers_.with_reader(
         [&](Reader& reader) { return reader.tasks->due(after, until, limit); });
   }
+  Result<std::vector<Task>> find_tasks(std::span<const TaskKey> keys) override {
+    return readers_.with_reader([&](Reader& reader) { return reader.tasks->find(keys); });
+  }
   StoreCounters counters() const override { return {}; }
 
  private:

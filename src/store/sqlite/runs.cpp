@@ -158,11 +158,13 @@ Result<RunReader> RunReader::prepare(Connection& connection) {
   // Run ids are ULIDs: descending ids are newest first, and the limit ends the walk.
   reader.list_ = DW_TRY(connection.prepare(
       fmt::format("{} WHERE (?1 IS NULL OR namespace = ?1) AND (?2 IS NULL OR instance_id = ?2)"
-                  " AND (?3 IS NULL OR status = ?3) ORDER BY run_id DESC LIMIT ?4",
+                  " AND (?3 IS NULL OR status = ?3) AND (NOT ?4 OR closed_at IS NULL)"
+                  " AND (?5 IS NULL OR run_id < ?5) ORDER BY run_id DESC LIMIT ?6",
                   select_run)));
   reader.list_instance_ = DW_TRY(connection.prepare(
       fmt::format("{} WHERE namespace = ?1 AND instance_id = ?2 AND (?3 IS NULL OR status = ?3)"
-                  " ORDER BY run_id DESC LIMIT ?4",
+                  " AND (NOT ?4 OR closed_at IS NULL) AND (?5 IS NULL OR run_id < ?5)"
+                  " ORDER BY run_id DESC LIMIT ?6",
                   select_run)));
   return reader;
 }
@@ -203,7 +205,8 @@ Result<std::vector<RunRow>> RunReader::list(const RunFilter& filter) {
   const std::optional<std::string_view> status =
       filter.status ? std::optional{history::to_string(*filter.status)} : std::nullopt;
   Statement& statement = filter.ns && filter.instance_id ? list_instance_ : list_;
-  statement.bind_all(filter.ns, filter.instance_id, status, to_limit(filter.limit));
+  statement.bind_all(filter.ns, filter.instance_id, status, std::int64_t{filter.open},
+                     filter.before, to_limit(filter.limit));
   return read_runs(statement, *connection_);
 }
 

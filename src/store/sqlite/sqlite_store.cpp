@@ -132,6 +132,7 @@ class SqliteStore final : public store::Store {
   Result<std::vector<IntakeRow>> load_intake(const InstanceKey& key) override;
   Result<std::vector<Task>> due_tasks(const std::optional<TaskKey>& after, Timestamp until,
                                       std::size_t limit) override;
+  Result<std::vector<Task>> find_tasks(std::span<const TaskKey> keys) override;
   StoreCounters counters() const override;
 
  private:
@@ -429,6 +430,10 @@ Result<std::vector<Task>> SqliteStore::due_tasks(const std::optional<TaskKey>& a
                                                  Timestamp until, std::size_t limit) {
   return readers_.with_reader(
       [&](Reader& reader) { return reader.tasks->due(after, until, limit); });
+}
+
+Result<std::vector<Task>> SqliteStore::find_tasks(std::span<const TaskKey> keys) {
+  return readers_.with_reader([&](Reader& reader) { return reader.tasks->find(keys); });
 }
 
 StoreCounters SqliteStore::counters() const {

@@ -28,8 +28,8 @@ std::optional<Enum> find_named(std::string_view text, std::initializer_list<Enum
 
 // The columns of select_task.
 Result<Task> read_task(const Statement& row) {
-  const auto type =
-      find_named(row.text(2), {TaskType::workflow, TaskType::activity, TaskType::timer});
+  const auto type = find_named(
+      row.text(2), {TaskType::workflow, TaskType::activity, TaskType::timer, TaskType::intent});
   const auto status =
       find_named(row.text(3), {TaskStatus::ready, TaskStatus::leased, TaskStatus::blocked});
   if (!type || !status) {
@@ -103,6 +103,8 @@ Result<TaskReader> TaskReader::prepare(Connection& connection) {
       fmt::format("{} WHERE (available_at, task_id) > (?1, ?2) AND available_at <= ?3"
                   " ORDER BY available_at, task_id LIMIT ?4",
                   select_task)));
+  reader.find_ = DW_TRY(
+      connection.prepare(fmt::format("{} WHERE available_at = ?1 AND task_id = ?2", select_task)));
   return reader;
 }
 
@@ -120,6 +122,21 @@ Result<std::vector<Task>> TaskReader::due(const std::optional<TaskKey>& after, T
     tasks.push_back(DW_TRY(read_task(due_)));
   }
   if (outcome != Outcome::done) return connection_->error("look for tasks that are due");
+  return tasks;
+}
+
+Result<std::vector<Task>> TaskReader::find(std::span<const TaskKey> keys) {
+  std::vector<Task> tasks;
+  for (const TaskKey& key : keys) {
+    const ResetLater reset{find_};
+    find_.bind_all(key.available_at, key.id);
+    const Outcome outcome = find_.step();
+    if (outcome == Outcome::row) {
+      tasks.push_back(DW_TRY(read_task(find_)));
+    } else if (outcome != Outcome::done) {
+      return connection_->error(fmt::format("look for task {}", key.id.view()));
+    }
+  }
   return tasks;
 }
 

@@ -26,12 +26,14 @@ class TaskReader {
 
   Result<std::vector<store::Task>> due(const std::optional<store::TaskKey>& after, Timestamp until,
                                        std::size_t limit);
+  Result<std::vector<store::Task>> find(std::span<const store::TaskKey> keys);
 
  private:
   explicit TaskReader(Connection& connection) : connection_(&connection) {}
 
   Connection* connection_;
   Statement due_;
+  Statement find_;
 };
 
 }  // namespace dw::sqlite
