@@ -69,6 +69,32 @@ struct EngineStats {
   std::int64_t fsyncs = 0;         // as counted at the file
 };
 
+// Which runs a sweep looks at; nothing named means every open one.
+struct RepairPass {
+  std::vector<std::string> run_ids = {};
+  std::string instance_id = {};
+  std::optional<std::string> ns = {};  // of the instance; unset: the engine's own
+  std::optional<std::string> connection = {};
+  std::optional<std::string> queue = {};
+  bool respect_throttle = false;  // do nothing if the last sweep is less than five seconds old
+};
+struct RepairPassReport {
+  struct Failure {
+    std::string id;
+    std::string message;
+  };
+  bool throttled = false;
+  std::int64_t scanned_runs = 0;
+  std::int64_t existing_task_candidates = 0;  // their lease had run out
+  std::int64_t missing_task_candidates = 0;   // runs whose next task was gone
+  std::int64_t repaired_existing_tasks = 0;
+  std::int64_t repaired_missing_tasks = 0;
+  std::vector<Failure> existing_task_failures = {};
+  std::vector<Failure> missing_run_failures = {};
+
+  bool clean() const { return existing_task_failures.empty() && missing_run_failures.empty(); }
+};
+
 // How a command on a workflow was taken. A refusal is an answer, not an error.
 struct CommandReply {
   bool accepted = false;
@@ -248,6 +274,10 @@ class Engine {
   WorkflowHandle attach(std::string_view id, std::optional<std::string> ns = {}) const;
 
   std::vector<RunInfo> runs(std::size_t limit = 100) const;
+
+  // Looks for runs that cannot move because a task of theirs is missing, and brings it back. The
+  // engine does so by itself, a few runs at a time; this looks at all of them now.
+  RepairPassReport repair_pass(const RepairPass& options = {});
 
   EngineStats stats() const;
 

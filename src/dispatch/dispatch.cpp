@@ -3,8 +3,15 @@
 #include "core/assert.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 namespace dw::dispatch {
+namespace {
+
+// Found by their ids: a few milliseconds for the reader at most, however large the store.
+constexpr std::size_t rows_per_sweep = 50;
+
+}  // namespace
 
 Dispatch::Dispatch(DispatchParts parts)
     : parts_(std::move(parts)),
@@ -28,6 +35,7 @@ Dispatch::~Dispatch() = default;
 void Dispatch::begin() {
   timekeeper_.begin();
   check_leases();
+  sweep({});
 }
 
 void Dispatch::stop() {
@@ -168,6 +176,37 @@ void Dispatch::activity_finished(engine::ActivityOutcome outcome, RunAddress run
 void Dispatch::activity_alive(const ActivityWork& work, std::optional<Value> progress) {
   on_run({{work.ns, work.instance_id}, work.run_id},
          HeartbeatJob{work.activity_id, work.attempt_id, std::move(progress)});
+}
+
+void Dispatch::sweep(std::optional<RunId> before) {
+  const auto policy = engine::clamped(parts_.repair);
+  parts_.time.post_at(parts_.clock.now() + std::chrono::seconds{policy.loop_throttle_seconds},
+                      [this, policy, before = std::move(before)]() mutable {
+                        if (stopped_) return;
+                        RepairScope scope;
+                        scope.at_most = rows_per_sweep;
+                        scope.before = std::move(before);
+                        repair_pass(std::move(scope), [this](const Result<RepairReport>& report) {
+                          if (!report)
+                            spdlog::warn("cannot look for stuck runs: {}", report.error().message);
+                          for (const auto& failure :
+                               report ? report->missing_failures : std::vector<RepairFailure>{}) {
+                            spdlog::warn("cannot repair a run: {} run={}", failure.message,
+                                         failure.id);
+                          }
+                          sweep(report ? report->next_before : std::nullopt);
+                        });
+                      });
+}
+
+void Dispatch::repair_pass(RepairScope scope, Reply<RepairReport> reply) {
+  parts_.reader.post([this, scope = std::move(scope), reply = std::move(reply)]() mutable {
+    const RepairParts parts{
+        parts_.store, parts_.clock, parts_.repair,
+        [this](engine::Task task) { deliver(std::move(task), [] {}); },
+        [this](RunAddress run, RecoverJob job) { on_run(std::move(run), std::move(job)); }};
+    dispatch::repair_pass(parts, scope, std::move(reply));
+  });
 }
 
 void Dispatch::pump() {

@@ -1,6 +1,7 @@
 // The engine's front desk: takes requests, finds the shard they belong to, keeps activities within
 // their slots and due tasks on time. Everything it promises is durable before it is said.
 #pragma once
+#include "dispatch/repair_pass.hpp"
 #include "dispatch/shard.hpp"
 #include "dispatch/timekeeper.hpp"
 
@@ -26,6 +27,7 @@ struct DispatchParts {
   ActivityHost& activities;
   std::vector<ShardSeat> shards;
   engine::Settings settings;
+  engine::RepairPolicy repair = {};
   ShardLimits limits;  // for all shards together
   std::size_t max_queued_commits = 20'000;
   std::string owner;
@@ -59,6 +61,8 @@ class Dispatch final : private ShardListener {
              Payload arguments, Reply<Payload> reply);
   void signal_with_start(engine::StartCommand start, engine::SignalCommand signal,
                          Reply<SignalWithStartReply> reply);
+  // Looks for runs that miss a task and brings it back.
+  void repair_pass(RepairScope scope, Reply<RepairReport> reply);
   // Replies once the run has closed and that is durable.
   void watch(RunAddress run, Reply<ClosedRun> reply);
 
@@ -69,6 +73,8 @@ class Dispatch final : private ShardListener {
   // Hands waiting activities to their shards, one for each free slot.
   void pump();
   void check_leases();
+  // Looks at a few open runs at a time, for ever.
+  void sweep(std::optional<RunId> before);
 
   // ShardListener
   void activity_ready(engine::Task task) override;

@@ -1,6 +1,7 @@
 // What the outside may ask of dispatch, and how it is answered. Replies come on an engine thread,
 // after whatever they report is durable.
 #pragma once
+#include "dispatch/inspection.hpp"
 #include "engine/decide.hpp"
 #include "store/store.hpp"
 
@@ -54,6 +55,13 @@ struct CloseJob {
 struct RepairJob {
   engine::RepairCommand command;
   Reply<engine::CommandOutcome> reply;
+  std::optional<Inspected> seen = {};  // filled in by the shard
+};
+// What a sweep does with a run whose tasks are missing: brings them back, records nothing. Replies
+// whether there was anything to do.
+struct RecoverJob {
+  Reply<bool> reply;
+  std::optional<Inspected> seen = {};
 };
 struct ArchiveJob {
   engine::ArchiveCommand command;
@@ -96,8 +104,9 @@ struct LostAttemptJob {
   ActivityId activity_id;
   AttemptId attempt_id;
 };
-using RunJob = std::variant<CloseJob, RepairJob, ArchiveJob, SignalJob, UpdateJob, QueryJob,
-                            WatchJob, FinishActivityJob, HeartbeatJob, DeliverJob, LostAttemptJob>;
+using RunJob =
+    std::variant<CloseJob, RepairJob, RecoverJob, ArchiveJob, SignalJob, UpdateJob, QueryJob,
+                 WatchJob, FinishActivityJob, HeartbeatJob, DeliverJob, LostAttemptJob>;
 
 // Is it for the instance, whichever of its runs is current by then?
 inline bool for_instance(const RunJob& job) {

@@ -256,6 +256,7 @@ bool Shard::moved_on(Cell& cell, const RunAddress& address, RunJob& job) {
 
 void Shard::do_job(Cell& cell, RunJob job) {
   if (auto* asked = std::get_if<QueryJob>(&job)) return query(cell, std::move(*asked));
+  if (looks_first(cell, job)) return;
   Build build{parts_.clock.now()};
   InFlight record;
   const bool decided = decide(cell, build, record, job);
@@ -272,10 +273,41 @@ void Shard::do_job(Cell& cell, RunJob job) {
   if (build.empty()) {
     if (auto* delivery = std::get_if<DeliverJob>(&job); delivery && delivery->done)
       delivery->done();
+    if (auto* recovery = std::get_if<RecoverJob>(&job)) recovery->reply(false);
     return;
   }
   record.job = std::move(job);
   post(cell, std::move(build), std::move(record));
+}
+
+// Repair goes by the rows that are there, and by what is durable. True when the job has to wait
+// until somebody has looked.
+bool Shard::looks_first(Cell& cell, RunJob& job) {
+  std::optional<Inspected>* seen = nullptr;
+  if (auto* repair = std::get_if<RepairJob>(&job)) seen = &repair->seen;
+  if (auto* recovery = std::get_if<RecoverJob>(&job)) seen = &recovery->seen;
+  if (!seen || !cell.run.state.open()) return false;
+  if (cell.in_flight > 0) {
+    cell.waiting.push_back(std::move(job));
+    return true;
+  }
+  if (*seen && (*seen)->version == cell.version) return false;
+  parts_.reader.post([this, address = cell.address, job = std::move(job)]() mutable {
+    auto looked = inspect(parts_.store, address.run_id, parts_.clock.now());
+    parts_.executor.post([this, address = std::move(address), job = std::move(job),
+                          looked = std::move(looked)]() mutable {
+      if (!looked) {
+        InFlight record;
+        record.run = address;
+        record.job = std::move(job);
+        return refuse(std::move(record), looked.error());
+      }
+      if (auto* repair = std::get_if<RepairJob>(&job)) repair->seen = *std::move(looked);
+      if (auto* recovery = std::get_if<RecoverJob>(&job)) recovery->seen = *std::move(looked);
+      perform(address, std::move(job));
+    });
+  });
+  return true;
 }
 
 // False when the job changes nothing, or was answered on the spot.
@@ -288,9 +320,19 @@ bool Shard::decide(Cell& cell, Build& build, InFlight& record, const RunJob& job
                                   engine::decide_close(cell.run, j.command, ctx));
           },
           [&](const RepairJob& j) {
-            auto decided = engine::decide_repair(cell.run, cell.blocked, j.command, ctx);
-            if (decided.reply.accepted) cell.blocked = false;
+            auto decided = engine::decide_repair(
+                cell.run, j.seen ? j.seen->found : engine::Inspection{}, j.command, ctx);
+            if (decided.decision.wake) cell.blocked = false;
             return decide_command(cell, build, record, std::move(decided));
+          },
+          [&](const RecoverJob& j) {
+            if (!j.seen) return false;
+            auto [decision, first] =
+                engine::recover(cell.run, j.seen->found, engine::WhatIsBlocked::stays);
+            if (!first) return false;
+            if (decision.wake) cell.blocked = false;
+            add(cell, build, std::move(decision));
+            return true;
           },
           [&](const ArchiveJob& j) {
             return decide_command(cell, build, record,

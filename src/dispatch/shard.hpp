@@ -87,6 +87,7 @@ class Shard final : public CommitListener {
   bool decide_command(Cell& cell, Build& build, InFlight& record, engine::CommandDecision decided);
   bool heartbeat(Cell& cell, Build& build, const HeartbeatJob& job);
   void query(Cell& cell, QueryJob job);
+  bool looks_first(Cell& cell, RunJob& job);
   bool moved_on(Cell& cell, const RunAddress& address, RunJob& job);
   void refuse_not_started(const store::InstanceRow& instance, RunJob job);
 

@@ -88,6 +88,7 @@ void Shard::won(InFlight record) {
     auto outcome = [&] { return std::get<engine::CommandOutcome>(std::move(record.answer)); };
     std::visit(overloaded{[&](CloseJob& job) { job.reply(outcome()); },
                           [&](RepairJob& job) { job.reply(outcome()); },
+                          [&](RecoverJob& job) { job.reply(true); },
                           [&](ArchiveJob& job) { job.reply(outcome()); },
                           [&](SignalJob& job) { job.reply(outcome()); },
                           [&](UpdateJob& job) {

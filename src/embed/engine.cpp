@@ -105,6 +105,7 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
                                 activities_,
                                 std::move(seats),
                                 {},
+                                {},
                                 {options_.max_warm_workflows, options_.max_warm_bytes},
                                 options_.max_queued_commits,
                                 owner_name()});
@@ -147,7 +148,7 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
                          fmt::format("cannot start '{}': {}", type, fits.error().message)}};
     }
     engine::StartCommand command;
-    command.ns = options.ns ? unwrap(parse_namespace(*options.ns)) : namespace_;
+    command.ns = namespace_of(options.ns);
     command.instance_id =
         options.id.empty() ? InstanceId{new_id()} : unwrap(parse_instance_id(options.id));
     command.workflow_type = std::move(type);
@@ -215,7 +216,7 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
           {ErrorCode::not_found,
            fmt::format("workflow type '{}' is not registered in this program", type)}};
     }
-    const auto ns = options.ns ? unwrap(parse_namespace(*options.ns)) : namespace_;
+    const auto ns = namespace_of(options.ns);
     const auto id =
         options.id.empty() ? InstanceId{new_id()} : unwrap(parse_instance_id(options.id));
     Waiter<InstanceId> waiter;
@@ -224,7 +225,7 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
   }
 
   WorkflowHandle attach(std::string_view id, const std::optional<std::string>& scope) {
-    const auto ns = scope ? unwrap(parse_namespace(*scope)) : namespace_;
+    const auto ns = namespace_of(scope);
     const auto instance = unwrap(parse_instance_id(id));
     const auto row = unwrap(reading([&](auto& store) {
       return store.find_instance({ns, instance});
@@ -262,6 +263,39 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
     Waiter<engine::CommandOutcome> waiter;
     dispatch_->close(key(run), {kind, std::move(reason), std::nullopt, "native"}, waiter.reply());
     return to_reply(waiter.get());
+  }
+
+  RepairPassReport repair_pass(const RepairPass& options) {
+    RepairPassReport report;
+    const Timestamp now = clock_.now();
+    const auto throttle = std::chrono::seconds{engine::RepairPolicy{}.loop_throttle_seconds};
+    const std::lock_guard lock{repair_mutex_};
+    report.throttled =
+        options.respect_throttle && last_repair_pass_ && now - *last_repair_pass_ < throttle;
+    if (report.throttled) return report;
+    last_repair_pass_ = now;
+    dispatch::RepairScope scope;
+    for (const auto& run : options.run_ids) scope.run_ids.emplace_back(run);
+    if (!options.instance_id.empty()) {
+      scope.instance = {namespace_of(options.ns), unwrap(parse_instance_id(options.instance_id))};
+    }
+    scope.connection = options.connection;
+    scope.queue = options.queue;
+    Waiter<dispatch::RepairReport> waiter;
+    dispatch_->repair_pass(std::move(scope), waiter.reply());
+    const auto found = waiter.get();
+    report.scanned_runs = found.scanned_runs;
+    report.existing_task_candidates = found.existing_candidates;
+    report.missing_task_candidates = found.missing_candidates;
+    report.repaired_existing_tasks = found.repaired_existing;
+    report.repaired_missing_tasks = found.repaired_missing;
+    for (const auto& [id, message] : found.existing_failures) {
+      report.existing_task_failures.push_back({id, message});
+    }
+    for (const auto& [id, message] : found.missing_failures) {
+      report.missing_run_failures.push_back({id, message});
+    }
+    return report;
   }
 
   CommandReply archive(const RunRef& run, std::string reason) {
@@ -458,13 +492,19 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
   std::shared_mutex store_gate_;
   std::unique_ptr<store::Store> store_;  // readers hold store_gate_; gone once stopped
   std::mutex ids_;
-  SeededRandom random_;  // guarded by ids_
-  UlidSource ulids_;     // guarded by ids_
+  std::mutex repair_mutex_;                    // one sweep at a time
+  std::optional<Timestamp> last_repair_pass_;  // guarded by repair_mutex_
+  SeededRandom random_;                        // guarded by ids_
+  UlidSource ulids_;                           // guarded by ids_
   worker::ActivityPool activities_;
   dispatch::ThreadExecutor writer_, reader_, time_;
   std::vector<std::unique_ptr<ShardRoom>> shards_;
   std::unique_ptr<dispatch::Dispatch> dispatch_;
   bool stopped_ = false;
+
+  Namespace namespace_of(const std::optional<std::string>& named) const {
+    return named ? unwrap(parse_namespace(*named)) : namespace_;
+  }
 };
 
 }  // namespace detail
@@ -529,6 +569,10 @@ WorkflowHandle Engine::attach(std::string_view id, std::optional<std::string> ns
 
 std::vector<RunInfo> Engine::runs(std::size_t limit) const {
   return impl_->runs(limit);
+}
+
+RepairPassReport Engine::repair_pass(const RepairPass& options) {
+  return impl_->repair_pass(options);
 }
 
 EngineStats Engine::stats() const {

@@ -91,7 +91,7 @@ TEST(DecideClose, NotCurrentIsSaidBeforeNotActive) {
 TEST(DecideClose, CommandsAreNumberedAcceptedAndRejectedAlike) {
   auto elsewhere = cancel();
   elsewhere.requested_run = RunId{"run0"};
-  given({start_accepted(command("c1", 1)), workflow_started("invoice")})
+  given({start_accepted(command("c1", 1)), workflow_started("invoice"), timer_scheduled("t1", 1h)})
       .when(elsewhere, at("09:01"))
       .then_rejected("selected_run_not_current", "rejected_not_current", 2)
       .when(start_or_join("invoice"), at("09:02"))
@@ -99,7 +99,7 @@ TEST(DecideClose, CommandsAreNumberedAcceptedAndRejectedAlike) {
       .when(repair(), at("09:03"))
       .then({repair_requested(command("id3", 4), "repair_not_needed")})
       .when(cancel(), at("09:04"))
-      .then({cancel_requested(command("id4", 5)), workflow_cancelled("id5")})
+      .then({cancel_requested(command("id4", 5)), timer_cancelled("t1"), workflow_cancelled("id5")})
       .when(start("invoice"), at("09:05"))
       .then({start_rejected(command("id6", 6))});
 }

@@ -1,27 +1,10 @@
-// What callers ask of a run that is there: signal, update, cancel, terminate, repair, archive.
+// What callers ask of a run that is there: signal, update, cancel, terminate, archive.
 #include "engine/parts.hpp"
 
 #include <fmt/format.h>
 
 namespace dw::engine {
 namespace {
-
-CommandDecision refused(std::string_view command_type, CommandOutcome outcome) {
-  CommandDecision result;
-  result.refusal = refusal_record(command_type, outcome);
-  result.reply = std::move(outcome);
-  return result;
-}
-
-// Not current, then not active: the order in which every command is judged.
-std::optional<std::pair<std::string, std::string>> not_addressed(
-    const Run& run, const std::optional<RunId>& requested) {
-  if (requested && *requested != run.id) {
-    return std::pair{"rejected_not_current", "selected_run_not_current"};
-  }
-  if (!run.state.open()) return std::pair{"rejected_not_active", "run_not_active"};
-  return std::nullopt;
-}
 
 const Contract* find(const std::vector<Contract>& contracts, std::string_view name) {
   const auto found = std::ranges::find(contracts, name, &Contract::name);
@@ -185,21 +168,6 @@ CommandDecision decide_close(const Run& run, const CloseCommand& command, const 
     result.decision.events.emplace_back(TerminateRequested{std::move(facts), command.reason});
     close_run(run, {}, WorkflowTerminated{failure, command.reason}, result.decision, context);
   }
-  return result;
-}
-
-CommandDecision decide_repair(const Run& run, bool blocked, const RepairCommand& command,
-                              const Context& context) {
-  CommandDecision result;
-  Command facts = next_command(run.state.last_command_sequence, command.source, context);
-  facts.on_run = command.requested_run.has_value();
-  if (auto why = not_addressed(run, command.requested_run)) {
-    return refused("repair", rejected(facts, why->first, why->second));
-  }
-  result.reply = accepted(facts, blocked ? "repair_dispatched" : "repair_not_needed");
-  result.decision.events.emplace_back(RepairRequested{std::move(facts), result.reply.outcome});
-  if (blocked && run.workflow_task) result.decision.tasks.push_back(remove(*run.workflow_task));
-  result.decision.wake = blocked;
   return result;
 }
 

@@ -115,9 +115,6 @@ struct CommandDecision {
 CommandDecision refuse_not_started(std::string_view command_type, const Context& context);
 
 CommandDecision decide_close(const Run& run, const CloseCommand& command, const Context& context);
-// `blocked` tells that the run's workflow task is blocked: what repair can do something about.
-CommandDecision decide_repair(const Run& run, bool blocked, const RepairCommand& command,
-                              const Context& context);
 CommandDecision decide_archive(const Run& run, const ArchiveCommand& command,
                                const Context& context);
 CommandDecision decide_signal(const Run& run, const SignalCommand& command, const Context& context);

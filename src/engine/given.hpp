@@ -54,6 +54,9 @@ class Story {
   Story& when(const Request& request, Timestamp now, const char* file = __builtin_FILE(),
               int line = __builtin_LINE());
 
+  // Its row goes missing, by no decision of ours.
+  Story& lose(std::string_view task);
+
   // Exactly these events, in this order. Steps of 0 stand for the step that comes next.
   Story& then(std::vector<history::EventBody> expected, const char* file = __builtin_FILE(),
               int line = __builtin_LINE());

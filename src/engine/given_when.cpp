@@ -1,6 +1,7 @@
 // What a story asks of its run: each request with the decision that answers it.
 #include "engine/given.hpp"
 #include "engine/parts.hpp"
+#include "engine/repair.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,6 +26,16 @@ void Story::refuse(const std::string& record) {
   auto parsed = parse_json(record);
   EXPECT_TRUE(parsed.has_value()) << record;
   if (parsed) last_.refusal = *std::move(parsed);
+}
+
+Story& Story::lose(std::string_view task) {
+  EXPECT_EQ(std::erase_if(tasks_,
+                          [&](const auto& entry) {
+                            return entry.first.id == engine::task_id(run_.id, task);
+                          }),
+            1U)
+      << "there is no task " << task;
+  return *this;
 }
 
 void Story::number_steps(std::vector<engine::WorkflowCommand>& commands) const {
@@ -154,7 +165,9 @@ void Story::ask(const engine::CloseCommand& command, const engine::Context& cont
 
 template <>
 void Story::ask(const engine::RepairCommand& command, const engine::Context& context) {
-  take(engine::decide_repair(run_, blocked_, command, context));
+  engine::Inspection found{"repair_needed", "", {}};
+  for (const auto& [key, task] : tasks_) found.rows.push_back(task);
+  take(engine::decide_repair(run_, found, command, context));
   if (last_.reply.accepted) blocked_ = false;
 }
 

@@ -148,6 +148,22 @@ std::string refusal_record(std::string_view command_type, const CommandOutcome& 
   return record;
 }
 
+CommandDecision refused(std::string_view command_type, CommandOutcome outcome) {
+  CommandDecision result;
+  result.refusal = refusal_record(command_type, outcome);
+  result.reply = std::move(outcome);
+  return result;
+}
+
+std::optional<std::pair<std::string, std::string>> not_addressed(
+    const Run& run, const std::optional<RunId>& requested) {
+  if (requested && *requested != run.id) {
+    return std::pair{"rejected_not_current", "selected_run_not_current"};
+  }
+  if (!run.state.open()) return std::pair{"rejected_not_active", "run_not_active"};
+  return std::nullopt;
+}
+
 bool too_large(const Payload& payload, const Context& context) {
   const auto limit = context.settings.limits.payload_bytes;
   return limit > 0 && static_cast<std::int64_t>(payload.bytes.size()) > limit;

@@ -45,6 +45,13 @@ CommandOutcome rejected(const Command& command, std::string outcome, std::string
 std::string refusal_record(std::string_view command_type, const CommandOutcome& outcome,
                            std::string_view name = {}, const Payload* arguments = nullptr);
 
+CommandDecision refused(std::string_view command_type, CommandOutcome outcome);
+
+// Why a command does not reach the run, as outcome and reason. Not current, then not active: the
+// order in which every command is judged.
+std::optional<std::pair<std::string, std::string>> not_addressed(
+    const Run& run, const std::optional<RunId>& requested);
+
 bool too_large(const Payload& payload, const Context& context);
 
 // What a batch of steps opened before it closed the run, not yet part of the run's state.

@@ -1,3 +1,4 @@
+#include "engine/repair.hpp"
 #include "engine/given.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@ TEST(DecideRepair, GivesABlockedRunAnotherTry) {
       .when(ParkWorkflowTask{.blocked = true}, at("09:00"))
       .then_open_tasks({"task1 09:00 workflow blocked"})
       .when(repair(), at("09:10"))
-      .then({repair_requested(command("id1", 1), "repair_dispatched")})
+      .then({repair_requested(command("id1", 1), "repair_dispatched", "run1.task1", "workflow")})
       .then_accepted("repair_dispatched", 1)
       .then_tasks({"- task1 09:00"})
       .then_wakes()
@@ -33,6 +34,61 @@ TEST(DecideRepair, LeavesAnOrdinaryWorkflowTaskAlone) {
       .when(repair(), at("09:00"))
       .then({repair_requested(command("id1", 1), "repair_not_needed")})
       .then_open_tasks({"task1 09:00 workflow"});
+}
+
+// proves: E-66, E-149, E-150
+TEST(DecideRepair, BringsBackAPendingActivityThatLostItsRow) {
+  given({workflow_started("invoice"), activity_scheduled("a1", "mail.send")})
+      .lose("a1-task")
+      .when(repair(), at("09:10"))
+      .then({repair_requested(command("id1", 1), "repair_dispatched", "run1.a1-task", "activity")})
+      .then_accepted("repair_dispatched", 1)
+      .then_tasks({"+ a1-task 09:00 activity a1"})
+      .then_stays_parked();
+}
+
+TEST(DecideRepair, BringsBackATimerAtItsOwnTimeNotAtOurs) {
+  given({workflow_started("invoice"), timer_scheduled("t1", 1h)})
+      .lose("t1-task")
+      .when(repair(), at("09:10"))
+      .then({repair_requested(command("id1", 1), "repair_dispatched", "run1.t1-task", "timer")})
+      .then_tasks({"+ t1-task 10:00 timer t1"});
+}
+
+// proves: E-55
+TEST(DecideRepair, WakesARunWhoseTimerHasFiredAndWhoseTaskIsGone) {
+  given({workflow_started("invoice"), timer_scheduled("t1", 60s), timer_fired("t1")})
+      .when(repair(), at("09:10"))
+      .then(
+          {repair_requested(command("id1", 1), "repair_dispatched", "run1.workflow-3", "workflow")})
+      .then_tasks({})
+      .then_wakes();
+}
+
+TEST(DecideRepair, BringsBackAWorkflowTaskThatLostItsRow) {
+  given({workflow_started("invoice")})
+      .when(ParkWorkflowTask{}, at("09:00"))
+      .lose("task1")
+      .when(repair(), at("09:10"))
+      .then({repair_requested(command("id1", 1), "repair_dispatched", "run1.task1", "workflow")})
+      .then_tasks({"+ task1 09:00 workflow"})
+      .then_stays_parked();
+}
+
+TEST(DecideRepair, NeverDeliversASecondTimeWhatIsBeingWorkedOn) {
+  const auto story = given({workflow_started("invoice"), activity_scheduled("a1", "mail.send")})
+                         .when(begin_attempt("a1"), at("09:01"));
+  const engine::Inspection no_rows;
+  EXPECT_FALSE(engine::recover(story.run(), no_rows, engine::WhatIsBlocked::runs_again).first);
+}
+
+TEST(DecideRepair, WhatIsBlockedRunsAgainOnlyWhenSomebodyAsks) {
+  const auto story =
+      given({workflow_started("invoice")}).when(ParkWorkflowTask{.blocked = true}, at("09:00"));
+  engine::Inspection found;
+  for (const auto& [key, task] : story.open_tasks()) found.rows.push_back(task);
+  EXPECT_FALSE(engine::recover(story.run(), found, engine::WhatIsBlocked::stays).first);
+  EXPECT_TRUE(engine::recover(story.run(), found, engine::WhatIsBlocked::runs_again).first);
 }
 
 // proves: E-158

@@ -316,8 +316,10 @@ history::FailureHandled failure_handled(std::string failure_id, std::int64_t ste
   return {FailureId{std::move(failure_id)}, step};
 }
 
-history::RepairRequested repair_requested(history::Command by, std::string outcome) {
-  return {std::move(by), std::move(outcome)};
+history::RepairRequested repair_requested(history::Command by, std::string outcome,
+                                          std::string task_id, std::string task_type) {
+  return {std::move(by),      std::move(outcome),  "repair_needed", {},
+          std::move(task_id), std::move(task_type)};
 }
 
 history::CancelRequested cancel_requested(history::Command by, std::string reason) {

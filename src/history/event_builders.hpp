@@ -164,7 +164,9 @@ history::ParentClosePolicyFailed parent_close_policy_failed(
 
 history::FailureHandled failure_handled(std::string failure_id, std::int64_t step);
 
-history::RepairRequested repair_requested(history::Command by, std::string outcome);
+// Of a run that was found to need it.
+history::RepairRequested repair_requested(history::Command by, std::string outcome,
+                                          std::string task_id = {}, std::string task_type = {});
 history::CancelRequested cancel_requested(history::Command by, std::string reason = {});
 history::TerminateRequested terminate_requested(history::Command by, std::string reason = {});
 history::WorkflowCancelled workflow_cancelled(std::string failure_id, std::string reason = {});

@@ -383,6 +383,10 @@ template <typename F>
 void visit_fields(F& f, Is<RepairRequested> auto& e) {
   f("command", e.command);
   f("outcome", e.outcome);
+  f("liveness_state", e.liveness_state, std::string{});
+  f("wait_kind", e.wait_kind, std::string{});
+  f("task_id", e.task_id, std::string{});
+  f("task_type", e.task_type, std::string{});
 }
 
 template <typename F>

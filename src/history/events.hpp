@@ -433,7 +433,11 @@ struct FailureHandled {
 
 struct RepairRequested {
   Command command;
-  std::string outcome;  // repair_dispatched, repair_not_needed
+  std::string outcome;              // repair_dispatched, repair_not_needed
+  std::string liveness_state = {};  // as whoever looked found it
+  std::string wait_kind = {};       // likewise; empty: it waits for nothing
+  std::string task_id = {};         // what was brought back, if one thing was
+  std::string task_type = {};
   friend bool operator==(const RepairRequested&, const RepairRequested&) = default;
 };
 

@@ -210,8 +210,10 @@ DW_SAMPLE(ParentClosePolicyFailed,
                                      "why"),
           parent_close_policy_failed("k1", "run2", "", history::ParentClosePolicy::abandon, ""))
 DW_SAMPLE(FailureHandled, failure_handled("f1", 4), failure_handled("f1", 1))
-DW_SAMPLE(RepairRequested, repair_requested(full_command(), "repair_dispatched"),
-          repair_requested(command("c1", 1), "repair_not_needed"))
+DW_SAMPLE(RepairRequested,
+          (history::RepairRequested{full_command(), "repair_dispatched", "repair_needed", "timer",
+                                    "run1.task1", "timer"}),
+          (history::RepairRequested{command("c1", 1), "repair_not_needed"}))
 DW_SAMPLE(CancelRequested, cancel_requested(full_command(), "why"),
           cancel_requested(command("c1", 1)))
 DW_SAMPLE(TerminateRequested, terminate_requested(full_command(), "why"),

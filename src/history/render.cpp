@@ -342,6 +342,14 @@ Result<void> EventRenderer::operator()(const FailureHandled& e) {
 Result<void> EventRenderer::operator()(const RepairRequested& e) {
   commanded(e.command);
   out_.field("command_type", "repair").field("outcome", view(e.outcome));
+  const std::pair<std::string_view, const std::string*> found[] = {
+      {"liveness_state", &e.liveness_state},
+      {"wait_kind", &e.wait_kind},
+      {"task_id", &e.task_id},
+      {"task_type", &e.task_type}};
+  for (const auto& [key, text] : found) {
+    if (!text->empty()) out_.field(key, view(*text));
+  }
   command("repair", e.command, {.outcome = e.outcome});
   return {};
 }

@@ -1,5 +1,6 @@
 // dw: reads the command line, builds what a command needs, runs it.
 #include "main/demo.hpp"
+#include "main/repair_commands.hpp"
 #include "main/run_commands.hpp"
 
 #include <fmt/format.h>
@@ -33,6 +34,38 @@ void add_store_options(CLI::App& command, dw::app::StoreOptions& options) {
   command.add_option("--store", options.store, "The store to read")->type_name("FILE")->required();
   command.add_option("--namespace", options.ns, "One namespace")->type_name("NAME");
   command.add_flag("--json", options.json, "Print JSON");
+}
+
+void add_repair_options(CLI::App& command, dw::app::RepairOptions& options) {
+  command.add_option("--store", options.store, "The store to repair")
+      ->type_name("FILE")
+      ->required();
+  auto& pass = options.pass;
+  command.add_option("--run-id", pass.run_ids, "Only this run; may be repeated")->type_name("ID");
+  command.add_option("--instance-id", pass.instance_id, "Only this instance")->type_name("ID");
+  command.add_option("--namespace", pass.ns, "The instance's namespace")->type_name("NAME");
+  command.add_option("--connection", pass.connection, "Only work of this connection")
+      ->type_name("NAME");
+  command.add_option("--queue", pass.queue, "Only work of this queue")->type_name("NAME");
+  command.add_flag("--respect-throttle", pass.respect_throttle,
+                   "Do nothing if the last pass is too recent");
+  auto* loop = command.add_flag("--loop", options.loop, "Go on until told to stop");
+  command.add_option("--sleep-seconds", options.sleep_seconds, "Between two passes")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str()
+      ->needs(loop);
+  command.add_option("--max-iterations", options.max_iterations, "At most this many passes")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->needs(loop);
+  command.add_flag("--json", options.json, "Print one JSON object per pass");
+  command.footer(
+      "The store must not be in use: a running engine repairs its own.\n"
+      "Exit codes: 0 clean, 1 something could not be repaired, 2 wrong usage.\n\n"
+      "Examples:\n"
+      "  dw repair-pass --store shop.db\n"
+      "  dw repair-pass --store shop.db --instance-id order-42 --json");
 }
 
 }  // namespace
@@ -88,6 +121,11 @@ int main(int argc, char** argv) {
   add_store_options(*history, store_options);
   history->add_option("id", id, "An instance id, or a run id")->type_name("ID")->required();
   history->callback([&] { chosen = [&] { return dw::app::show_history(store_options, id); }; });
+
+  dw::app::RepairOptions repair_options;
+  auto* repair = app.add_subcommand("repair-pass", "Bring back tasks that a store has lost");
+  add_repair_options(*repair, repair_options);
+  repair->callback([&] { chosen = [&] { return dw::app::run_repair_pass(repair_options); }; });
 
   try {
     app.parse(argc, argv);

@@ -30,6 +30,7 @@ struct Layout {
   std::size_t max_queued_commits;
   int slots;
   engine::Settings settings;
+  engine::RepairPolicy repair;
 };
 
 Layout draw_layout(Random& random) {
@@ -42,6 +43,7 @@ Layout draw_layout(Random& random) {
   layout.settings.activity_lease = std::chrono::seconds{random.below(2) == 0 ? 20 : 300};
   layout.settings.max_lost_attempts = static_cast<std::int64_t>(3 + random.below(3));
   layout.settings.updates_queue_behind_signals = random.below(2) == 0;
+  layout.repair.loop_throttle_seconds = 300;  // a sweep every five seconds is most of a quiet week
   return layout;
 }
 
@@ -70,6 +72,7 @@ class Process {
                                 .activities = workers,
                                 .shards = std::move(seats),
                                 .settings = layout.settings,
+                                .repair = layout.repair,
                                 .limits = {layout.max_warm, 128 * 1024 * 1024},
                                 .max_queued_commits = layout.max_queued_commits,
                                 .owner = "sim"});

@@ -49,6 +49,9 @@ echo "not a store, and longer than the header of one: $(seq 200)" >"$place/text.
 expect 1 run:list --store "$place/text.db"
 explains "store_corrupt"
 
+expect 2 repair-pass
+explains "--store"
+expect 2 repair-pass --store "$place/demo.db" --sleep-seconds 3
 expect 0 demo --json --store "$place/demo.db"
 says '"ok":true'
 expect 0 run:list --store "$place/demo.db" --json
@@ -62,6 +65,10 @@ says '"sequence":1,'
 expect 1 run:history --store "$place/demo.db" nobody
 explains "'nobody'"
 expect 1 run:history --store "$place/demo.db" --namespace other order-42
+expect 0 repair-pass --store "$place/demo.db" --json
+says '"selected_missing_task_candidates":0'
+expect 1 repair-pass --store "$place/demo.db" --instance-id "no good"
+explains "no good"
 expect 0 demo --store "$place/demo.db" # already done: the recorded result, at once
 says "Shipped as parcel-"
 expect 1 demo crash --store "$place/demo.db"
