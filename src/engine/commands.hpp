@@ -30,6 +30,7 @@ struct StartCommand {
   std::string connection;
   std::string queue;
   std::string compatibility;
+  bool compatibility_blocked = false;  // the fleet was asked, and none of it takes that marker
   std::string business_key;
   history::Labels labels;
   std::optional<Value> memo;

@@ -100,5 +100,18 @@ TEST(SignalWithStart, FallsWithAStartThatIsTooLarge) {
       .then_status(history::RunStatus::none);
 }
 
+TEST(SignalWithStart, FallsWithAStartThatNoWorkerWouldTake) {
+  auto start = start_invoice();
+  start.compatibility_blocked = true;
+  given_no_run()
+      .when(signal_with_start(start, ann_approves()), at("09:00"))
+      .then_rejected("compatibility_blocked", "rejected_compatibility_blocked", 0)
+      .then_refusal("start")
+      .then_status(history::RunStatus::none);
+  given({start_accepted(command("c1", 1)), invoice_started()})
+      .when(signal_with_start(start, ann_approves()), at("09:01"))
+      .then_accepted("signal_received", 3);
+}
+
 }  // namespace
 }  // namespace dw::story

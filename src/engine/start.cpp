@@ -42,11 +42,17 @@ void open_new(StartDecision& start, const StartCommand& command, std::int64_t ru
   start.decision.wake = true;
 }
 
-// There is no run to number the command by.
-void refuse_too_large(StartDecision& start, Command facts) {
-  facts.sequence = 0;
-  start.reply = rejected(facts, {}, "structural_limit_exceeded");
-  start.refusal = refusal_record("start", start.reply);
+// Why no run may be opened; nothing when one may. There is no run to number the command by.
+std::optional<CommandOutcome> refusal_to_open(const StartCommand& command, const Command& facts,
+                                              const Context& context) {
+  std::optional<CommandOutcome> refused;
+  if (command.compatibility_blocked) {
+    refused = rejected(facts, "rejected_compatibility_blocked", "compatibility_blocked");
+  } else if (too_large(command.arguments, context)) {
+    refused = rejected(facts, {}, "structural_limit_exceeded");
+  }
+  if (refused) refused->sequence = 0;
+  return refused;
 }
 
 }  // namespace
@@ -57,8 +63,9 @@ StartDecision decide_start(const Run* current, const StartCommand& command,
   const auto last = current ? current->state.last_command_sequence : 0;
   Command facts = next_command(last, command.source, context);
   if (!current) {
-    if (too_large(command.arguments, context)) {
-      refuse_too_large(start, std::move(facts));
+    if (auto refused = refusal_to_open(command, facts, context)) {
+      start.refusal = refusal_record("start", *refused);
+      start.reply = *std::move(refused);
       return start;
     }
     open_new(start, command, 1, std::move(facts), context);
@@ -99,9 +106,8 @@ SignalWithStart decide_signal_with_start(const Run* current, const StartCommand&
   } else {
     Command facts = next_command(0, start.source, context);
     facts.context = shared;
-    if (too_large(start.arguments, context)) {
-      refuse_too_large(begun, std::move(facts));
-      both.signal = begun.reply;
+    if (auto refused = refusal_to_open(start, facts, context)) {
+      begun.reply = both.signal = *std::move(refused);
       if (current) both.signal.sequence = current->state.last_command_sequence + 1;
       both.refusal = refusal_record("start", both.signal);
       return both;

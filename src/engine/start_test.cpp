@@ -96,6 +96,36 @@ TEST(DecideStart, RefusesAClosedInstanceUnderEitherPolicy) {
       .then_status(history::RunStatus::completed, "completed");
 }
 
+TEST(DecideStart, MarksTheRunForTheBuildsThatMayTakeIt) {
+  auto command = start("invoice");
+  command.compatibility = "build-2";
+  auto expected = workflow_started("invoice");
+  expected.compatibility = "build-2";
+  given_no_run()
+      .when(command, at("09:00"))
+      .then({start_accepted(story::command("id1", 1)), expected});
+}
+
+TEST(DecideStart, IsRefusedWhenTheFleetWouldNotTakeTheRun) {
+  auto command = start("invoice");
+  command.compatibility = "build-2";
+  command.compatibility_blocked = true;
+  given_no_run()
+      .when(command, at("09:00"))
+      .then({})
+      .then_rejected("compatibility_blocked", "rejected_compatibility_blocked", 0)
+      .then_refusal("start")
+      .then_status(history::RunStatus::none);
+}
+
+TEST(DecideStart, OfAnInstanceThatIsThereAsksNothingOfTheFleet) {
+  auto again = start_or_join("invoice");
+  again.compatibility_blocked = true;
+  given({start_accepted(command("c1", 1)), workflow_started("invoice")})
+      .when(again, at("09:01"))
+      .then_accepted("returned_existing_active", 2);
+}
+
 TEST(DecideStart, RemembersWhoAsked) {
   auto command = start("invoice");
   command.source = "cli";
