@@ -3,9 +3,9 @@
 // say they say in words of its own every time, so that whoever hears something twice is found out.
 #pragma once
 #include "dispatch/dispatch.hpp"
+#include "machine/scheduler.hpp"
 #include "sim/checker.hpp"
 #include "sim/faults.hpp"
-#include "sim/scheduler.hpp"
 #include "sim/workload.hpp"
 
 #include <map>
@@ -13,6 +13,8 @@
 #include <vector>
 
 namespace dw::sim {
+
+using machine::SimExecutor;
 
 class Clients {
  public:

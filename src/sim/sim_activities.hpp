@@ -2,9 +2,9 @@
 // its own; some die without a word, some speak after they were given up, some say everything twice.
 #pragma once
 #include "dispatch/hosts.hpp"
+#include "machine/scheduler.hpp"
 #include "sim/checker.hpp"
 #include "sim/faults.hpp"
-#include "sim/scheduler.hpp"
 
 #include <dw/registry.hpp>
 
@@ -12,6 +12,8 @@
 #include <unordered_set>
 
 namespace dw::sim {
+
+using machine::SimExecutor;
 
 struct ActivityParts {
   const Registry& registry;

@@ -1,10 +1,10 @@
 #include "sim/world.hpp"
 
 #include "dispatch/dispatch.hpp"
+#include "machine/scheduler.hpp"
 #include "sim/checker.hpp"
 #include "sim/clients.hpp"
 #include "sim/rival.hpp"
-#include "sim/scheduler.hpp"
 #include "sim/sim_activities.hpp"
 #include "sim/sim_store.hpp"
 #include "sim/workload.hpp"
@@ -14,8 +14,12 @@
 namespace dw::sim {
 namespace {
 
+using machine::Scheduler;
+using machine::SimClock;
 using namespace std::chrono_literals;
 
+// Two things in one microsecond are rare.
+constexpr Duration longest_work{100};
 constexpr std::size_t stack_bytes = 128 * 1024;
 constexpr std::uint64_t max_steps = 1'000'000;
 // The longest workflow sleeps two days; whatever is open long after that will stay open.
@@ -132,7 +136,7 @@ class World {
         checker_(disk_, trace_, layout_.settings.max_lost_attempts),
         rival_(disk_, checker_, clock_, rival_random_, layout_.settings),
         store_(disk_, checker_, rival_, faults_, options.plant, clock_, store_random_, trace_),
-        scheduler_(clock_, schedule_random_),
+        scheduler_(clock_, schedule_random_, longest_work),
         outside_(scheduler_, "outside"),
         clients_(complete_, options.plant, outside_, clock_, client_random_, checker_, trace_) {
     encourage(faults_, options.plant);

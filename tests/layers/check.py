@@ -9,7 +9,7 @@ import sys
 
 FLOORS = {
     "core": 0,
-    "history": 1,
+    "history": 1, "machine": 1,
     "engine": 2, "schedule": 2,
     "views": 3,
     "bundle": 4,

@@ -1,6 +1,6 @@
 // Whole worlds, each from one seed. A hundred here, under the sanitizers; thousands with dw-sim.
 // DW_SEED=8812 runs that one seed instead.
-#include "sim/scheduler.hpp"
+#include "machine/scheduler.hpp"
 #include "sim/world.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +14,9 @@
 namespace dw::sim {
 namespace {
 
+using machine::Scheduler;
+using machine::SimClock;
+using machine::SimExecutor;
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 
@@ -87,7 +90,7 @@ TEST(Scheduler, KeepsOrderWithinAnExecutorAndNotAcross) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SimClock clock{from_micros(0)};
     SeededRandom random{seed};
-    Scheduler scheduler{clock, random};
+    Scheduler scheduler{clock, random, Duration{100}};
     SimExecutor a{scheduler, "a"};
     SimExecutor b{scheduler, "b"};
     std::vector<int> in_a;
@@ -107,7 +110,7 @@ TEST(Scheduler, KeepsOrderWithinAnExecutorAndNotAcross) {
 TEST(Scheduler, MovesTimeOnlyWhenNothingElseCanRun) {
   SimClock clock{from_micros(0)};
   SeededRandom random{1};
-  Scheduler scheduler{clock, random};
+  Scheduler scheduler{clock, random, Duration{100}};
   SimExecutor executor{scheduler, "a"};
   std::vector<std::string> story;
   executor.post_at(from_micros(0) + 24h, [&] { story.push_back("tomorrow"); });
@@ -122,7 +125,7 @@ TEST(Scheduler, MovesTimeOnlyWhenNothingElseCanRun) {
 TEST(Scheduler, AStalledExecutorComesLast) {
   SimClock clock{from_micros(0)};
   SeededRandom random{1};
-  Scheduler scheduler{clock, random};
+  Scheduler scheduler{clock, random, Duration{100}};
   SimExecutor slow{scheduler, "slow"};
   SimExecutor quick{scheduler, "quick"};
   std::vector<std::string> story;

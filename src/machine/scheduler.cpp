@@ -1,10 +1,9 @@
-#include "sim/scheduler.hpp"
+#include "machine/scheduler.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
-namespace dw::sim {
+namespace dw::machine {
 
 SimExecutor::SimExecutor(Scheduler& scheduler, std::string name)
     : scheduler_(scheduler), name_(std::move(name)) {
@@ -23,7 +22,12 @@ void SimExecutor::clear() {
   stalled_until_ = {};
 }
 
-bool Scheduler::step() {
+std::optional<Timestamp> SimExecutor::next_at() const {
+  if (timed_.empty()) return std::nullopt;
+  return timed_.begin()->first;
+}
+
+bool Scheduler::step(Timestamp until) {
   for (;;) {
     const Timestamp now = clock_.now();
     runnable_.clear();
@@ -46,7 +50,7 @@ bool Scheduler::step() {
       if (at && (!next || *at < *next)) next = at;
     }
     if (runnable_.empty()) {
-      if (!next) return false;
+      if (!next || *next > until) return false;
       clock_.set(*next);
       continue;
     }
@@ -55,8 +59,10 @@ bool Scheduler::step() {
     SimExecutor& executor = *runnable_[chosen];
     const auto work = std::move(executor.ready_.front());
     executor.ready_.pop_front();
-    // Work takes time, if only a little: two things in one microsecond are rare.
-    clock_.set(now + Duration{static_cast<std::int64_t>(random_.below(100))});
+    if (longest_work_ > Duration::zero()) {
+      const auto longest = static_cast<std::uint64_t>(longest_work_.count());
+      clock_.set(now + Duration{static_cast<std::int64_t>(random_.below(longest))});
+    }
     hash_ = (hash_ ^ chosen) * 0x100000001b3;
     hash_ = (hash_ ^ static_cast<std::uint64_t>(to_micros(now))) * 0x100000001b3;
     work();
@@ -64,4 +70,4 @@ bool Scheduler::step() {
   }
 }
 
-}  // namespace dw::sim
+}  // namespace dw::machine

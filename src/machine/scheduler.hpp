@@ -1,6 +1,6 @@
-// Time and threads of a simulated machine. Every executor of the world shares one seeded queue:
-// what one executor was given runs in order, what several were given runs in an order nobody can
-// rely on, and when nothing can run the clock moves to whatever is due next.
+// Time and threads of a simulated machine. Every executor shares one seeded queue: what one
+// executor was given runs in order, what several were given runs in an order nobody can rely on,
+// and when nothing can run the clock moves to whatever is due next.
 #pragma once
 #include "core/clock.hpp"
 #include "core/executor.hpp"
@@ -8,10 +8,11 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
-namespace dw::sim {
+namespace dw::machine {
 
 class SimClock final : public Clock {
  public:
@@ -28,10 +29,14 @@ class SimExecutor;
 
 class Scheduler {
  public:
-  Scheduler(SimClock& clock, Random& random) : clock_(clock), random_(random) {}
+  // Work takes time, if only a little: less than `longest_work`, or none at all.
+  Scheduler(SimClock& clock, Random& random, Duration longest_work)
+      : clock_(clock), random_(random), longest_work_(longest_work) {}
 
   // Runs one piece of work. False when there is none left, now or later.
-  bool step();
+  bool step() { return step(Timestamp::max()); }
+  // The same, but the clock moves no further than that.
+  bool step(Timestamp until);
   // Of everything that was chosen so far: two runs of one seed agree on it.
   std::uint64_t hash() const { return hash_; }
 
@@ -40,6 +45,7 @@ class Scheduler {
 
   SimClock& clock_;
   Random& random_;
+  const Duration longest_work_;
   std::vector<SimExecutor*> executors_;
   std::vector<SimExecutor*> runnable_;  // of this step; kept for its memory
   std::uint64_t hash_ = 0xcbf29ce484222325;
@@ -60,6 +66,8 @@ class SimExecutor final : public Executor {
   // Forgets everything: the process is gone.
   void clear();
   const std::string& name() const { return name_; }
+  // When the first of what was posted for later is due.
+  std::optional<Timestamp> next_at() const;
 
  private:
   friend class Scheduler;
@@ -71,4 +79,4 @@ class SimExecutor final : public Executor {
   Timestamp stalled_until_;
 };
 
-}  // namespace dw::sim
+}  // namespace dw::machine
