@@ -55,26 +55,29 @@ bool activity_cancelled() {
 namespace worker {
 
 engine::ActivityOutcome run_activity(const Registry& registry, const dispatch::ActivityWork& work) {
-  engine::ActivityOutcome outcome{work.activity_id, work.attempt_id, Payload{}};
   const auto* definition = registry.find_activity(work.type);
-  if (!definition) {
-    outcome.outcome =
-        history::Failure{"dw::UsageError",
-                         {},
-                         fmt::format("activity '{}' is not registered here", work.type),
-                         false};
-    return outcome;
-  }
+  if (definition) return run_activity(registry, work, definition->invoke);
+  return {work.activity_id, work.attempt_id,
+          history::Failure{"dw::UsageError",
+                           {},
+                           fmt::format("activity '{}' is not registered here", work.type),
+                           false}};
+}
+
+engine::ActivityOutcome run_activity(const Registry& registry, const dispatch::ActivityWork& work,
+                                     const dw::detail::Invoke& code) {
+  engine::ActivityOutcome outcome{work.activity_id, work.attempt_id, Payload{}};
   const ActivityInfo info{work.activity_id.str(),
                           work.attempt_id.str(),
                           static_cast<int>(work.attempt_number),
                           work.type,
                           work.instance_id.str(),
                           work.run_id.str()};
-  current_activity = &info;
-  current_work = &work;
+  // A stub may drive the test environment it runs in, and so run others before it returns.
+  const auto* outer_activity = std::exchange(current_activity, &info);
+  const auto* outer_work = std::exchange(current_work, &work);
   try {
-    outcome.outcome = definition->invoke(work.arguments);
+    outcome.outcome = code(work.arguments);
   } catch (const EngineError&) {
     // Arguments or a result that do not convert will not convert next time either.
     auto failure = runtime::describe_current_exception(registry);
@@ -83,8 +86,8 @@ engine::ActivityOutcome run_activity(const Registry& registry, const dispatch::A
   } catch (...) {
     outcome.outcome = runtime::describe_current_exception(registry);
   }
-  current_activity = nullptr;
-  current_work = nullptr;
+  current_activity = outer_activity;
+  current_work = outer_work;
   return outcome;
 }
 

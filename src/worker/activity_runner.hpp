@@ -9,4 +9,8 @@ namespace dw::worker {
 
 engine::ActivityOutcome run_activity(const Registry& registry, const dispatch::ActivityWork& work);
 
+// The same with other code in place of the registered one: a stub.
+engine::ActivityOutcome run_activity(const Registry& registry, const dispatch::ActivityWork& work,
+                                     const dw::detail::Invoke& code);
+
 }  // namespace dw::worker
