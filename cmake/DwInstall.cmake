@@ -1,4 +1,4 @@
-# find_package(dw) after install: one target, dw::dw, which brings everything it needs.
+# find_package(dw) after install: dw::dw, and dw::testing for tests; each brings everything it needs.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS dw_library ${DW_LIBRARY_ROOMS} EXPORT dwTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

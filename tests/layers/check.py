@@ -16,7 +16,7 @@ FLOORS = {
     "store": 5,
     "dispatch": 6, "client": 6, "runtime": 6, "sqlite": 6, "postgres": 6,
     "server": 7, "cli": 7, "worker": 7,
-    "main": 8, "embed": 8, "sim": 8,
+    "main": 8, "embed": 8, "sim": 8, "testing": 8,
 }
 
 # Public headers belong to the room that implements them.
@@ -25,6 +25,7 @@ PUBLIC = {
     "payload": "core", "convert": "core", "contract": "core",
     "exceptions": "core", "workflow": "runtime", "registry": "runtime",
     "activity": "worker", "engine": "embed", "dw": "embed",
+    "testing": "testing",
 }
 
 # Only the embedder's own face may be used by its neighbours on the roof: it is what users include.

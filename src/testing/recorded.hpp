@@ -1,0 +1,16 @@
+// Between the histories of the public API and the engine's events.
+#pragma once
+#include "history/events.hpp"
+#include "store/store.hpp"
+
+#include <dw/testing.hpp>
+
+namespace dw::testing {
+
+Result<std::vector<history::Event>> events_of(const store::LoadedRun& run);
+// Fails with corrupt_history when no engine can have written it.
+Result<std::vector<history::Event>> events_of(const History& history);
+
+History to_history(const RunId& run, const std::vector<history::Event>& events);
+
+}  // namespace dw::testing
