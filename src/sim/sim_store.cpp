@@ -176,6 +176,11 @@ std::optional<Error> SimStore::read_error() {
   return Error{ErrorCode::unavailable, "the simulated disk did not answer"};
 }
 
+Result<void> SimStore::put_worker(const std::string& worker_id,
+                                  std::span<const store::WorkerHeartbeat> rows, Timestamp now) {
+  return disk_.put_worker(worker_id, rows, now);
+}
+
 Result<std::optional<store::InstanceRow>> SimStore::find_instance(const store::InstanceKey& key) {
   if (auto error = read_error()) return *error;
   return disk_.find_instance(key);
@@ -211,6 +216,11 @@ Result<std::vector<store::Task>> SimStore::due_tasks(const std::optional<store::
 Result<std::vector<store::Task>> SimStore::find_tasks(std::span<const store::TaskKey> keys) {
   if (auto error = read_error()) return *error;
   return disk_.find_tasks(keys);
+}
+
+Result<std::vector<store::WorkerHeartbeat>> SimStore::live_workers(Timestamp now) {
+  if (auto error = read_error()) return *error;
+  return disk_.live_workers(now);
 }
 
 }  // namespace dw::sim

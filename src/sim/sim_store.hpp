@@ -32,6 +32,8 @@ class SimStore final : public store::Store {
   std::function<void(Timestamp until)> stall_writer;
 
   std::vector<store::CommitOutcome> commit(std::span<const store::Transition> batch) override;
+  Result<void> put_worker(const std::string& worker_id,
+                          std::span<const store::WorkerHeartbeat> rows, Timestamp now) override;
   Result<std::optional<store::InstanceRow>> find_instance(const store::InstanceKey& key) override;
   Result<std::optional<store::RunRow>> find_run(const RunId& run) override;
   Result<std::optional<store::LoadedRun>> load_run(const RunId& run,
@@ -41,6 +43,7 @@ class SimStore final : public store::Store {
   Result<std::vector<store::Task>> due_tasks(const std::optional<store::TaskKey>& after,
                                              Timestamp until, std::size_t limit) override;
   Result<std::vector<store::Task>> find_tasks(std::span<const store::TaskKey> keys) override;
+  Result<std::vector<store::WorkerHeartbeat>> live_workers(Timestamp now) override;
   store::StoreCounters counters() const override { return disk_.counters(); }
 
  private:

@@ -54,6 +54,16 @@ void MemoryStore::apply(const Transition& winner) {
                                 winner.appends.size() + winner.tasks.size() + winner.intake.size());
 }
 
+Result<void> MemoryStore::put_worker(const std::string& worker_id,
+                                     std::span<const WorkerHeartbeat> rows, Timestamp now) {
+  const std::lock_guard lock{mutex_};
+  std::erase_if(workers_, [&](const auto& entry) {
+    return entry.first.first == worker_id || entry.second.expires_at <= now;
+  });
+  for (const WorkerHeartbeat& row : rows) workers_[{worker_id, row.scope_key}] = row;
+  return {};
+}
+
 Result<std::optional<InstanceRow>> MemoryStore::find_instance(const InstanceKey& key) {
   const std::lock_guard lock{mutex_};
   const auto found = instances_.find(key);
@@ -121,6 +131,15 @@ Result<std::vector<Task>> MemoryStore::find_tasks(std::span<const TaskKey> keys)
     if (const auto task = tasks_.find(key); task != tasks_.end()) found.push_back(task->second);
   }
   return found;
+}
+
+Result<std::vector<WorkerHeartbeat>> MemoryStore::live_workers(Timestamp now) {
+  const std::lock_guard lock{mutex_};
+  std::vector<WorkerHeartbeat> live;
+  for (const auto& [key, row] : workers_) {
+    if (row.expires_at > now) live.push_back(row);
+  }
+  return live;
 }
 
 StoreCounters MemoryStore::counters() const {

@@ -12,6 +12,8 @@ namespace dw::store {
 class MemoryStore final : public Store {
  public:
   std::vector<CommitOutcome> commit(std::span<const Transition> batch) override;
+  Result<void> put_worker(const std::string& worker_id, std::span<const WorkerHeartbeat> rows,
+                          Timestamp now) override;
   Result<std::optional<InstanceRow>> find_instance(const InstanceKey& key) override;
   Result<std::optional<RunRow>> find_run(const RunId& run) override;
   Result<std::optional<LoadedRun>> load_run(const RunId& run, std::int64_t after_sequence) override;
@@ -20,6 +22,7 @@ class MemoryStore final : public Store {
   Result<std::vector<Task>> due_tasks(const std::optional<TaskKey>& after, Timestamp until,
                                       std::size_t limit) override;
   Result<std::vector<Task>> find_tasks(std::span<const TaskKey> keys) override;
+  Result<std::vector<WorkerHeartbeat>> live_workers(Timestamp now) override;
   StoreCounters counters() const override;
 
  private:
@@ -30,6 +33,7 @@ class MemoryStore final : public Store {
   std::map<InstanceKey, InstanceRow> instances_;
   std::map<TaskKey, Task> tasks_;
   std::vector<IntakeRow> intake_;
+  std::map<std::pair<std::string, std::string>, WorkerHeartbeat> workers_;  // by worker and scope
   StoreCounters counters_;
 };
 

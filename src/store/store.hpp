@@ -1,6 +1,7 @@
 // Makes decisions durable and gives them back. One interface for every backend: memory for tests,
 // SQLite embedded, PostgreSQL for clusters. A backend keeps rows; it has no opinion about runs.
 #pragma once
+#include "engine/compatibility.hpp"
 #include "engine/tasks.hpp"
 #include "history/run_state.hpp"
 
@@ -15,6 +16,7 @@ namespace dw::store {
 using engine::Task;
 using engine::TaskChange;
 using engine::TaskKey;
+using engine::WorkerHeartbeat;
 
 // An instance is read and changed only by what opens a run on it; everything else reads a run.
 struct InstanceKey {
@@ -127,7 +129,7 @@ struct RunFilter {
   std::size_t limit = 100;
 };
 
-// What the store has done since it was opened; bench/ prints these.
+// What the store has done with decisions since it was opened; bench/ prints these.
 struct StoreCounters {
   std::int64_t commits = 0;      // transactions that became durable
   std::int64_t transitions = 0;  // decisions in them that won
@@ -145,6 +147,11 @@ class Store {
   // Called by one thread at a time.
   virtual std::vector<CommitOutcome> commit(std::span<const Transition> batch) = 0;
 
+  // A worker is alive: its rows are replaced together, no rows take it off the list. Whoever has
+  // expired by `now` leaves, too. Called by the thread that commits.
+  virtual Result<void> put_worker(const std::string& worker_id,
+                                  std::span<const WorkerHeartbeat> rows, Timestamp now) = 0;
+
   // Reads see what is durable. Any thread may call them, also while a commit is under way.
   virtual Result<std::optional<InstanceRow>> find_instance(const InstanceKey& key) = 0;
   virtual Result<std::optional<RunRow>> find_run(const RunId& run) = 0;
@@ -159,6 +166,8 @@ class Store {
                                               std::size_t limit) = 0;
   // Those of `keys` that are there, in their order.
   virtual Result<std::vector<Task>> find_tasks(std::span<const TaskKey> keys) = 0;
+  // Heartbeats that have not expired by `now`, by worker and scope.
+  virtual Result<std::vector<WorkerHeartbeat>> live_workers(Timestamp now) = 0;
 
   virtual StoreCounters counters() const = 0;
 };

@@ -133,6 +133,25 @@ TEST_F(Durability, AFullDiskRefusesAndLosesNothing) {
   EXPECT_EQ(last_sequence(*store_, "r1"), 2);
 }
 
+TEST_F(Durability, AHeartbeatThatFailsTakesNoCommitWithIt) {
+  open();
+  store::WorkerHeartbeat row;
+  row.worker_id = "w1";
+  row.expires_at = at(30);
+  const auto beat = [&] { return store_->put_worker("w1", {&row, 1}, at(0)).has_value(); };
+  ASSERT_TRUE(won(commit_one(*store_, step("r1", 1))));
+  disk_.fail_sync_after(0);
+  EXPECT_FALSE(beat());
+  EXPECT_TRUE(won(commit_one(*store_, step("r1", 2))));
+  disk_.fail_write_after(0);
+  EXPECT_FALSE(beat());
+  EXPECT_TRUE(beat());
+  EXPECT_TRUE(won(commit_one(*store_, step("r1", 3))));
+  lose_power();
+  EXPECT_EQ(last_sequence(*store_, "r1"), 3);
+  EXPECT_EQ(store_->live_workers(at(0)).value().size(), 1u);
+}
+
 TEST_F(Durability, ADeadDiskAnswersUnavailableUntilItIsBack) {
   open();
   ASSERT_TRUE(won(commit_one(*store_, step("r1", 1))));

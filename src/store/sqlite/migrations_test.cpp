@@ -64,6 +64,19 @@ TEST(Migrations, AnOlderStoreIsCopiedAsideAndThenMigrated) {
   EXPECT_EQ(run_sql(backup, "PRAGMA integrity_check"), "ok");
 }
 
+TEST(Migrations, AStoreOfTheFirstSchemaKeepsItsWorkAndLearnsOfWorkers) {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("s.db");
+  ASSERT_TRUE(migrate_file(path, all_migrations().first(1)));
+  run_sql(path, "INSERT INTO instances VALUES ('', 'kept', 'order', NULL, 'c1')");
+  EXPECT_EQ(run_sql(path, "PRAGMA user_version"), "1");
+
+  ASSERT_TRUE(migrate_file(path, all_migrations()));
+  EXPECT_EQ(run_sql(path, "SELECT instance_id FROM instances"), "kept");
+  EXPECT_EQ(run_sql(path, "SELECT count(*) FROM worker_heartbeats"), "0");
+  EXPECT_EQ(run_sql(path + ".backup-v1", "SELECT instance_id FROM instances"), "kept");
+}
+
 TEST(Migrations, WhatIsStillInTheLogIsInTheBackupToo) {
   TemporaryDirectory directory;
   const std::string path = directory.file("s.db");

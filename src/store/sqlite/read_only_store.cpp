@@ -22,6 +22,7 @@ using store::StoreCounters;
 using store::Task;
 using store::TaskKey;
 using store::Transition;
+using store::WorkerHeartbeat;
 
 class ReadOnlyStore final : public store::Store {
  public:
@@ -31,11 +32,11 @@ class ReadOnlyStore final : public store::Store {
   }
 
   std::vector<CommitOutcome> commit(std::span<const Transition> batch) override {
-    const Error error{ErrorCode::unavailable,
-                      fmt::format("Could not write to the store '{}': it was opened for reading "
-                                  "only.",
-                                  path_)};
-    return std::vector<CommitOutcome>(batch.size(), store::Failed{error});
+    return std::vector<CommitOutcome>(batch.size(), store::Failed{read_only()});
+  }
+  Result<void> put_worker(const std::string&, std::span<const WorkerHeartbeat>,
+                          Timestamp) override {
+    return read_only();
   }
 
   Result<std::optional<InstanceRow>> find_instance(const InstanceKey& key) override {
@@ -61,9 +62,18 @@ class ReadOnlyStore final : public store::Store {
   Result<std::vector<Task>> find_tasks(std::span<const TaskKey> keys) override {
     return readers_.with_reader([&](Reader& reader) { return reader.tasks->find(keys); });
   }
+  Result<std::vector<WorkerHeartbeat>> live_workers(Timestamp now) override {
+    return readers_.with_reader([&](Reader& reader) { return reader.workers->live(now); });
+  }
   StoreCounters counters() const override { return {}; }
 
  private:
+  Error read_only() const {
+    return {
+        ErrorCode::unavailable,
+        fmt::format("Could not write to the store '{}': it was opened for reading only.", path_)};
+  }
+
   const std::string path_;
   ReadPool readers_;
 };

@@ -16,6 +16,7 @@ Result<std::unique_ptr<Reader>> open_reader(const Location& location) {
   reader->runs = DW_TRY(RunReader::prepare(reader->connection));
   reader->instances = DW_TRY(InstanceReader::prepare(reader->connection));
   reader->tasks = DW_TRY(TaskReader::prepare(reader->connection));
+  reader->workers = DW_TRY(WorkerReader::prepare(reader->connection));
   return reader;
 }
 

@@ -3,6 +3,7 @@
 #include "store/sqlite/instances.hpp"
 #include "store/sqlite/runs.hpp"
 #include "store/sqlite/tasks.hpp"
+#include "store/sqlite/workers.hpp"
 
 #include <condition_variable>
 #include <memory>
@@ -19,6 +20,7 @@ struct Reader {
   std::optional<RunReader> runs;
   std::optional<InstanceReader> instances;
   std::optional<TaskReader> tasks;
+  std::optional<WorkerReader> workers;
 };
 
 class ReadPool {

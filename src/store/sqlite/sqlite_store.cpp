@@ -10,6 +10,7 @@
 #include "store/sqlite/read_pool.hpp"
 #include "store/sqlite/runs.hpp"
 #include "store/sqlite/tasks.hpp"
+#include "store/sqlite/workers.hpp"
 #include "store/winners.hpp"
 
 #include <fmt/format.h>
@@ -42,6 +43,7 @@ using store::TaskChange;
 using store::TaskKey;
 using store::Transition;
 using store::Won;
+using store::WorkerHeartbeat;
 
 // The one connection that writes, and every statement it uses.
 struct Writer {
@@ -52,6 +54,7 @@ struct Writer {
   RunWriter runs;
   InstanceWriter instances;
   TaskWriter tasks;
+  WorkerWriter workers;
 };
 
 Result<Connection> open_for_writing(const Location& location, const SqliteOptions& options) {
@@ -89,9 +92,10 @@ Result<std::unique_ptr<Writer>> open_writer(const Location& location,
   auto runs = DW_TRY(RunWriter::prepare(connection));
   auto instances = DW_TRY(InstanceWriter::prepare(connection));
   auto tasks = DW_TRY(TaskWriter::prepare(connection));
+  auto workers = DW_TRY(WorkerWriter::prepare(connection));
   return std::make_unique<Writer>(Writer{std::move(connection), std::move(begin), std::move(commit),
                                          std::move(rollback), std::move(runs), std::move(instances),
-                                         std::move(tasks)});
+                                         std::move(tasks), std::move(workers)});
 }
 
 CheckpointLimits limits(const SqliteOptions& options) {
@@ -124,6 +128,8 @@ class SqliteStore final : public store::Store {
   Result<void> open();
 
   std::vector<CommitOutcome> commit(std::span<const Transition> batch) override;
+  Result<void> put_worker(const std::string& worker_id, std::span<const WorkerHeartbeat> rows,
+                          Timestamp now) override;
 
   Result<std::optional<InstanceRow>> find_instance(const InstanceKey& key) override;
   Result<std::optional<RunRow>> find_run(const RunId& run) override;
@@ -133,6 +139,7 @@ class SqliteStore final : public store::Store {
   Result<std::vector<Task>> due_tasks(const std::optional<TaskKey>& after, Timestamp until,
                                       std::size_t limit) override;
   Result<std::vector<Task>> find_tasks(std::span<const TaskKey> keys) override;
+  Result<std::vector<WorkerHeartbeat>> live_workers(Timestamp now) override;
   StoreCounters counters() const override;
 
  private:
@@ -149,6 +156,9 @@ class SqliteStore final : public store::Store {
   Outcome read_versions(std::span<StreamVersion> versions);
   Outcome write_run(const Transition& winner, const RunRow& run);
   Outcome write(const Transition& winner);
+  Outcome write_worker(const std::string& worker_id, std::span<const WorkerHeartbeat> rows,
+                       Timestamp now);
+  void close_writer();
   std::vector<CommitOutcome> settle(std::span<const Transition> batch,
                                     std::vector<CommitOutcome> judged, const Error& error);
   Outcome find_trace(const Transition& winner, std::optional<bool>& found);
@@ -317,15 +327,47 @@ Outcome SqliteStore::write(const Transition& winner) {
   return Outcome::done;
 }
 
+Result<void> SqliteStore::put_worker(const std::string& worker_id,
+                                     std::span<const WorkerHeartbeat> rows, Timestamp now) {
+  const auto turn = checkpointer_.take_turn();
+  if (!writer_) DW_TRY_VOID(reopen());
+  Connection& connection = writer_->connection;
+  const Outcome outcome = write_worker(worker_id, rows, now);
+  if (outcome == Outcome::done) {
+    checkpointer_.committed(connection);
+    return {};
+  }
+  Error error = connection.error(fmt::format("record that worker {} is alive", worker_id));
+  if (connection.in_transaction()) writer_->rollback.run();
+  // Whether it became durable does not matter: the next heartbeat says the same. What matters is
+  // that nobody goes on with a connection that an I/O error may have left in any state.
+  if (outcome == Outcome::io_failed) close_writer();
+  return error;
+}
+
+Outcome SqliteStore::write_worker(const std::string& worker_id,
+                                  std::span<const WorkerHeartbeat> rows, Timestamp now) {
+  Outcome outcome = writer_->begin.run();
+  if (outcome == Outcome::done) outcome = writer_->workers.remove(worker_id, now);
+  for (const WorkerHeartbeat& row : rows) {
+    if (outcome == Outcome::done) outcome = writer_->workers.put(row);
+  }
+  return outcome == Outcome::done ? writer_->commit.run() : outcome;
+}
+
 // ---- unknown outcomes
+
+// Closing must not tidy up: the log is the only witness.
+void SqliteStore::close_writer() {
+  writer_->connection.keep_log_on_close(true);
+  writer_.reset();
+}
 
 // The disk failed us somewhere on the way: what it holds is known only after opening the file anew.
 std::vector<CommitOutcome> SqliteStore::settle(std::span<const Transition> batch,
                                                std::vector<CommitOutcome> judged,
                                                const Error& error) {
-  // Closing must not tidy up: the log is the only witness.
-  writer_->connection.keep_log_on_close(true);
-  writer_.reset();
+  close_writer();
   const auto unavailable = [&](std::string_view rest) {
     return all_failed(batch, {ErrorCode::unavailable, fmt::format("{} {}", error.message, rest)});
   };
@@ -338,8 +380,7 @@ std::vector<CommitOutcome> SqliteStore::settle(std::span<const Transition> batch
   // Before it was judged nothing was written.
   const auto durable = judged.empty() ? Result<bool>{false} : is_durable(batch, judged);
   if (!durable) {
-    writer_->connection.keep_log_on_close(true);
-    writer_.reset();
+    close_writer();
     readers_.close();
     return unknown(durable.error());
   }
@@ -434,6 +475,10 @@ Result<std::vector<Task>> SqliteStore::due_tasks(const std::optional<TaskKey>& a
 
 Result<std::vector<Task>> SqliteStore::find_tasks(std::span<const TaskKey> keys) {
   return readers_.with_reader([&](Reader& reader) { return reader.tasks->find(keys); });
+}
+
+Result<std::vector<WorkerHeartbeat>> SqliteStore::live_workers(Timestamp now) {
+  return readers_.with_reader([&](Reader& reader) { return reader.workers->live(now); });
 }
 
 StoreCounters SqliteStore::counters() const {
