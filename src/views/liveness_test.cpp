@@ -146,8 +146,8 @@ TEST(Liveness, AskForAWorkerThatMayTakeIt) {
   auto started = workflow_started("invoice");
   started.compatibility = "build-7";
   const auto run = looking_at({started, activity_scheduled("a1")});
-  const auto with_fleet = [&](std::vector<std::string> markers) {
-    return run.seen([&](views::Sight& sight) { sight.fleet = markers; });
+  const auto with_fleet = [&](const std::vector<std::string>& markers) {
+    return run.seen([&](views::Sight& sight) { sight.fleet = fleet_supporting(markers); });
   };
   EXPECT_EQ(run.liveness(), "activity_task_ready");
   EXPECT_EQ(with_fleet({"build-7"}).liveness(), "activity_task_ready");

@@ -116,6 +116,18 @@ views::Delivery leased(views::Delivery row, std::string_view until, std::string 
   return row;
 }
 
+views::Fleet fleet_supporting(const std::vector<std::string>& markers) {
+  views::Fleet fleet;
+  for (const std::string& marker : markers) {
+    auto& worker = fleet.workers.emplace_back();
+    worker.worker_id = "w" + std::to_string(fleet.workers.size());
+    worker.supported = {marker};
+    worker.recorded_at = at("09:00");
+    worker.expires_at = at("21:00");
+  }
+  return fleet;
+}
+
 std::string text_at(const Value& row, std::string_view key) {
   const Value* found = row.find(key);
   if (!found) return "(absent)";

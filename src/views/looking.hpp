@@ -61,6 +61,9 @@ Looking looking_at(std::vector<Told> list);
 views::Delivery workflow_task_row(std::string suffix = "w1");
 views::Delivery leased(views::Delivery row, std::string_view until, std::string owner = "worker-1");
 
+// One worker for each marker, w1, w2, …, on any queue, all day. Whoever looks takes nothing marked.
+views::Fleet fleet_supporting(const std::vector<std::string>& markers);
+
 // The text of a key, or "null"; other kinds as JSON.
 std::string text_at(const Value& row, std::string_view key);
 

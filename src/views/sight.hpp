@@ -2,6 +2,7 @@
 // and rows that somebody else wrote. Truth is in history; all this only says how it is being
 // carried out, and where rows and history disagree.
 #pragma once
+#include "engine/compatibility.hpp"
 #include "engine/tasks.hpp"
 
 #include <optional>
@@ -75,6 +76,13 @@ struct ForeignRows {
   std::vector<ForeignFailure> failures = {};
 };
 
+// Who is there to take work, as far as whoever looks knows.
+struct Fleet {
+  engine::Compatibility local = {};  // of whoever looks; its namespace is the fleet looked at
+  bool local_works = true;           // it takes work itself
+  std::vector<engine::WorkerHeartbeat> workers = {};
+};
+
 // Advisory limits of a history; 0 means none.
 struct Budget {
   struct Limit {
@@ -88,10 +96,10 @@ struct Budget {
 
 struct Sight {
   Timestamp now;
-  std::vector<Delivery> deliveries = {};               // the open and blocked rows of the run
-  std::optional<std::vector<std::string>> fleet = {};  // markers of live workers; absent: not asked
-  RunId current_run = {};                              // of the instance; empty: this one
-  bool definition_available = true;                    // somebody here has the workflow's code
+  std::vector<Delivery> deliveries = {};  // the open and blocked rows of the run
+  std::optional<Fleet> fleet = {};        // absent: not asked
+  RunId current_run = {};                 // of the instance; empty: this one
+  bool definition_available = true;       // somebody here has the workflow's code
   bool updates_queue_behind_signals = false;
   std::int64_t history_bytes = 0;
   std::chrono::seconds redispatch_after{3};

@@ -23,6 +23,9 @@ class Rows {
     }
     std::ranges::sort(rows_, {}, [](const TaskRow& row) { return row.delivery.task.key; });
     add_missing();
+    for (TaskRow& row : rows_) {
+      row.support = support_of(account_, sight_, row.delivery.task.queue);
+    }
     return std::move(rows_);
   }
 
@@ -33,7 +36,6 @@ class Rows {
     added.type = to_string(type);
     added.connection = account_.state.start.connection;
     added.compatibility = account_.state.start.compatibility;
-    added.supported_in_fleet = supported_in_fleet(added.compatibility, sight_);
     return added;
   }
 
@@ -212,7 +214,9 @@ Value to_value(const TaskRow& t) {
   row("transport_state", t.transport_state)("task_missing", t.synthetic);
   row("synthetic", t.synthetic)("expected_task_id", t.expected_task_id)("summary", t.summary);
   row("connection", t.connection)("queue", delivery.task.queue)("compatibility", t.compatibility);
-  row("compatibility_supported_in_fleet", t.supported_in_fleet);
+  row("compatibility_supported", t.support.here)("compatibility_reason", t.support.reason);
+  row("compatibility_supported_in_fleet", t.support.in_fleet);
+  row("compatibility_fleet_reason", t.support.fleet_reason);
   row("available_at", delivery.task.key.available_at)("leased_at", delivery.leased_at);
   row("lease_owner", delivery.task.lease_owner);
   row("lease_expires_at", leased ? std::optional{delivery.task.lease_expires_at} : std::nullopt);

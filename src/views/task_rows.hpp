@@ -1,6 +1,7 @@
 // Delivery rows as operators see them: those that exist, how they are doing, and those that ought
 // to exist and do not.
 #pragma once
+#include "views/fleet.hpp"
 #include "views/liveness.hpp"
 
 namespace dw::views {
@@ -16,7 +17,7 @@ struct TaskRow {
   Delivery delivery;  // of a lost one only what history knows
   std::string connection;
   std::string compatibility;
-  bool supported_in_fleet = true;
+  Support support;
   bool dispatch_failed = false;
   bool dispatch_overdue = false;
   bool claim_failed = false;

@@ -70,18 +70,11 @@ std::string transport_state(const Delivery& delivery, const Sight& sight) {
   return dispatch_overdue(delivery, sight) ? "dispatch_overdue" : "ready";
 }
 
-bool supported_in_fleet(const std::string& compatibility, const Sight& sight) {
-  if (compatibility.empty() || !sight.fleet) return true;
-  return std::ranges::any_of(*sight.fleet, [&](const std::string& marker) {
-    return marker == "*" || marker == compatibility;
-  });
-}
-
 bool lacks_compatible_worker(const Delivery& delivery, const Account& account, const Sight& sight) {
   const bool due =
       delivery.task.status == TaskStatus::ready && delivery.task.key.available_at <= sight.now;
   return (due || lease_expired(delivery, sight.now)) &&
-         !supported_in_fleet(account.state.start.compatibility, sight);
+         !somebody_takes(account, sight, delivery.task.queue);
 }
 
 std::string task_rule(const Delivery& delivery, const Account& account, const Sight& sight) {

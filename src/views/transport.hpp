@@ -1,7 +1,6 @@
 // How a delivery row is doing on its way to a worker.
 #pragma once
-#include "views/account.hpp"
-#include "views/sight.hpp"
+#include "views/fleet.hpp"
 
 namespace dw::views {
 
@@ -14,8 +13,6 @@ bool dispatch_overdue(const Delivery& delivery, const Sight& sight);
 // dispatch_overdue or ready.
 std::string transport_state(const Delivery& delivery, const Sight& sight);
 
-// Does any live worker take what this run is marked with?
-bool supported_in_fleet(const std::string& compatibility, const Sight& sight);
 // It is due, or its holder is gone, and nobody may take it.
 bool lacks_compatible_worker(const Delivery& delivery, const Account& account, const Sight& sight);
 
