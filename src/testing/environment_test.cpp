@@ -152,6 +152,20 @@ TEST(Environment, AStubThatTakesItsTimeHoldsUpTheWorkflowAndNobodyElse) {
   EXPECT_EQ(env.now() - begin, 26h);
 }
 
+TEST(Environment, AStubMayLetTimePassAndAskForOthers) {
+  Environment env{shop()};
+  stub_all(env);
+  auto reminders = env.start(remind, {.id = "ann"}, "ann");
+  env.stub(reserve, [&] {
+    env.advance(days{8});
+    return activity_info().instance_id + " after " + std::to_string(env.calls(notify).size());
+  });
+  auto order = env.start(checkout, {.id = "order-1"}, Order{"bob", 1990});
+  EXPECT_EQ(order.result(), "shipped to bob for payment");
+  EXPECT_EQ(env.calls(ship).front().at - env.calls(reserve).front().at, days{9});
+  EXPECT_EQ(reminders.result(), 3);
+}
+
 // ---- tests that would wait for ever
 
 TEST(Environment, AWorkflowThatWaitsForEverSaysForWhat) {
@@ -186,6 +200,20 @@ TEST(Environment, AChildThatWaitsIsNamedWithWhatItWaitsFor) {
                         "'approve' (step 1)"));
   env.handle<std::string>("the-child").signal(approve, "bob");
   EXPECT_EQ(waiting.result(), "a desk approved by bob");
+}
+
+std::string adopts() {
+  return child<std::string>("elsewhere.approval", {.id = "stranger"}, "a desk");
+}
+
+TEST(Environment, AChildWhoseCodeIsNotHereIsNamed) {
+  Registry registry;
+  registry.workflow("adopts", adopts);
+  Environment env{std::move(registry)};
+  auto waiting = env.start(adopts, {.id = "a"});
+  EXPECT_THAT(thrown_by<Stuck>([&] { waiting.wait(); }).what(),
+              HasSubstr("child 'stranger' (elsewhere.approval, step 1), which waits for workflow "
+                        "type 'elsewhere.approval' to be registered"));
 }
 
 TEST(Environment, AnActivityThatFailsForEverIsGivenUpAndNamed) {
