@@ -38,6 +38,25 @@ struct StartOptions {
   std::optional<std::chrono::seconds> run_timeout = {};
 };
 
+// Which builds may take which runs, for fleets in which several are at work.
+struct CompatibilityOptions {
+  std::string current = {};    // marks the runs started here; empty: any build may take them
+  std::string supported = {};  // marks of runs taken here: "build-1,build-2", "*"; empty: `current`
+  std::string ns = {};         // the fleet this process belongs to; empty: one for all
+  std::chrono::seconds heartbeat_ttl{30};  // without a word for so long it counts as gone
+};
+
+enum class TaskDispatchMode {
+  queue,  // this process runs what it has code for
+  poll,   // it only keeps the store: workflow and activity tasks wait for others to take them
+};
+
+// When workers are alive and none of them takes what a start is marked with.
+enum class FleetValidation {
+  warn,  // the run starts and waits
+  fail,  // the start is refused: EngineError(conflict)
+};
+
 struct EngineOptions {
   std::string store = "dw.db";  // a file; ":memory:" keeps nothing
   std::string ns = {};          // default namespace; empty: unset
@@ -48,6 +67,9 @@ struct EngineOptions {
   std::size_t workflow_stack_bytes = 256 * 1024;
   std::size_t max_queued_commits = 20'000;           // beyond it callers get `overloaded`
   std::chrono::milliseconds update_timeout{10'000};  // how long update() waits for its answer
+  CompatibilityOptions compatibility = {};
+  TaskDispatchMode task_dispatch_mode = TaskDispatchMode::queue;
+  FleetValidation fleet_validation = FleetValidation::warn;
 };
 
 struct RunInfo {

@@ -19,20 +19,23 @@ Dispatch::Dispatch(DispatchParts parts)
       timekeeper_(parts_.store, parts_.time, parts_.clock,
                   [this](engine::Task task, std::function<void()> done) {
                     deliver(std::move(task), std::move(done));
-                  }) {
+                  }),
+      pulse_({parts_.store, parts_.clock, parts_.writer, parts_.time}, parts_.pulse) {
   DW_ASSERT(!parts_.shards.empty(), "dispatch needs at least one shard");
   const ShardLimits share{parts_.limits.max_warm / parts_.shards.size() + 1,
                           parts_.limits.max_warm_bytes / parts_.shards.size()};
   for (const ShardSeat& seat : parts_.shards) {
-    shards_.push_back(std::make_unique<Shard>(ShardParts{
-        parts_.store, committer_, seat.executor, parts_.reader, parts_.clock, seat.random,
-        seat.workflows, parts_.activities, *this, parts_.settings, parts_.owner, share}));
+    shards_.push_back(std::make_unique<Shard>(
+        ShardParts{parts_.store, committer_, seat.executor, parts_.reader, parts_.clock,
+                   seat.random, seat.workflows, parts_.activities, *this, parts_.settings,
+                   parts_.local, parts_.owner, share}));
   }
 }
 
 Dispatch::~Dispatch() = default;
 
 void Dispatch::begin() {
+  pulse_.begin();
   timekeeper_.begin();
   check_leases();
   sweep({});
@@ -41,6 +44,7 @@ void Dispatch::begin() {
 void Dispatch::stop() {
   stopped_ = true;
   timekeeper_.stop();
+  pulse_.stop();
   for (auto& shard : shards_) {
     shard->executor().post([&shard = *shard] { shard.stop(); });
   }
@@ -146,6 +150,9 @@ void Dispatch::watch(RunAddress run, Reply<ClosedRun> reply) {
 // ---- tasks
 
 void Dispatch::deliver(engine::Task task, std::function<void()> done) {
+  const bool code = task.type == engine::TaskType::activity ||
+                    (task.type == engine::TaskType::workflow && task.subject.empty());
+  if (code && !parts_.local.claims) return done();
   // An activity needs a slot first; it queues with the others and is settled as far as time goes.
   if (task.type == engine::TaskType::activity) {
     activity_ready(std::move(task));
@@ -156,6 +163,7 @@ void Dispatch::deliver(engine::Task task, std::function<void()> done) {
 }
 
 void Dispatch::activity_ready(engine::Task task) {
+  if (!parts_.local.claims) return;
   {
     const std::lock_guard lock{mutex_};
     ready_.push_back(std::move(task));
@@ -200,9 +208,13 @@ void Dispatch::sweep(std::optional<RunId> before) {
 }
 
 void Dispatch::repair_pass(RepairScope scope, Reply<RepairReport> reply) {
+  pulse_.beat();
   parts_.reader.post([this, scope = std::move(scope), reply = std::move(reply)]() mutable {
     const RepairParts parts{
-        parts_.store, parts_.clock, parts_.repair,
+        parts_.store,
+        parts_.clock,
+        parts_.repair,
+        parts_.local,
         [this](engine::Task task) { deliver(std::move(task), [] {}); },
         [this](RunAddress run, RecoverJob job) { on_run(std::move(run), std::move(job)); }};
     dispatch::repair_pass(parts, scope, std::move(reply));

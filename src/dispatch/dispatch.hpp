@@ -1,6 +1,7 @@
 // The engine's front desk: takes requests, finds the shard they belong to, keeps activities within
 // their slots and due tasks on time. Everything it promises is durable before it is said.
 #pragma once
+#include "dispatch/pulse.hpp"
 #include "dispatch/repair_pass.hpp"
 #include "dispatch/shard.hpp"
 #include "dispatch/timekeeper.hpp"
@@ -28,6 +29,8 @@ struct DispatchParts {
   std::vector<ShardSeat> shards;
   engine::Settings settings;
   engine::RepairPolicy repair = {};
+  LocalWork local = {};
+  PulseOf pulse = {};
   ShardLimits limits;  // for all shards together
   std::size_t max_queued_commits = 20'000;
   std::string owner;
@@ -89,6 +92,7 @@ class Dispatch final : private ShardListener {
   DispatchParts parts_;
   Committer committer_;
   Timekeeper timekeeper_;
+  Pulse pulse_;
   std::vector<std::unique_ptr<Shard>> shards_;
 
   std::mutex mutex_;

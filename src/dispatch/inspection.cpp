@@ -8,7 +8,8 @@
 
 namespace dw::dispatch {
 
-Result<std::optional<Inspected>> inspect(store::Store& store, const RunId& run, Timestamp now) {
+Result<std::optional<Inspected>> inspect(store::Store& store, const RunId& run,
+                                         const LocalWork& local, Timestamp now) {
   auto loaded = DW_TRY(store.load_run(run));
   if (!loaded || loaded->row.closed_at) return std::optional<Inspected>{};
   const auto events = DW_TRY(events_of(*loaded));
@@ -25,13 +26,17 @@ Result<std::optional<Inspected>> inspect(store::Store& store, const RunId& run, 
   views::Sight sight{now};
   for (const Task& row : inspected.found.rows) sight.deliveries.push_back({row});
   sight.history_bytes = loaded->row.history_bytes;
+  const WorkflowStarted& start = folded.state.start;
+  // Anybody may take what is not marked: nobody has to be asked.
+  if (!start.compatibility.empty()) {
+    sight.fleet = views::Fleet{local.compatibility, local.claims, DW_TRY(store.live_workers(now))};
+  }
   const auto summary = views::summarize(DW_TRY(views::account_of(run, events)), sight);
   inspected.version = loaded->row.version;
   inspected.found.liveness_state = summary.liveness.state;
   inspected.found.wait_kind = summary.wait.kind;
   inspected.misses_a_task =
       engine::recover(folded, inspected.found, engine::WhatIsBlocked::stays).first.has_value();
-  const WorkflowStarted& start = folded.state.start;
   inspected.scope = engine::repair_scope(start.connection, start.queue, start.compatibility);
   inspected.waiting_since = summary.wait.started_at.value_or(folded.state.started_at);
   return std::optional{std::move(inspected)};

@@ -1,6 +1,7 @@
 // Looks at a run from the outside: its history, the rows it should have, what the views make of
 // both. Repair goes by this.
 #pragma once
+#include "dispatch/local_work.hpp"
 #include "engine/repair.hpp"
 #include "store/store.hpp"
 
@@ -14,6 +15,7 @@ struct Inspected {
   Timestamp waiting_since;
 };
 // Absent: there is no such run, or it has ended.
-Result<std::optional<Inspected>> inspect(store::Store& store, const RunId& run, Timestamp now);
+Result<std::optional<Inspected>> inspect(store::Store& store, const RunId& run,
+                                         const LocalWork& local, Timestamp now);
 
 }  // namespace dw::dispatch

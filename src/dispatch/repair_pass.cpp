@@ -75,7 +75,7 @@ Result<std::map<std::string, Stuck>> find_stuck(const RepairParts& parts, const 
     for (const store::RunRow& row : DW_TRY(next_runs(parts, scope, before))) {
       if (row.closed_at) continue;
       ++report.scanned_runs;
-      auto seen = inspect(parts.store, row.run_id, parts.clock.now());
+      auto seen = inspect(parts.store, row.run_id, parts.local, parts.clock.now());
       if (!seen) {
         report.missing_failures.push_back({row.run_id.str(), seen.error().message});
         continue;

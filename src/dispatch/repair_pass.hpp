@@ -41,6 +41,7 @@ struct RepairParts {
   store::Store& store;
   const Clock& clock;
   engine::RepairPolicy policy;
+  LocalWork local;
   std::function<void(engine::Task task)> redeliver;
   std::function<void(RunAddress run, RecoverJob job)> recover;
 };

@@ -25,6 +25,11 @@ engine::Context Shard::context(Timestamp now) {
   return {now, *ids_, parts_.settings};
 }
 
+bool Shard::runs_code_of(const Cell& cell) const {
+  const WorkflowStarted& start = cell.run.state.start;
+  return parts_.local.takes(start.compatibility) && parts_.workflows.knows(start.workflow_type);
+}
+
 // ---- starting
 
 void Shard::start(StartJob job) {
@@ -45,7 +50,7 @@ void Shard::start_on(const RunAddress& address, StartJob job) {
     return do_start(std::move(job), std::nullopt, nullptr);
   }
   // A signal that comes along runs the code, and that is replayed from the first event.
-  if (cell->lost_its_code() && parts_.workflows.knows(cell->run.state.start.workflow_type)) {
+  if (cell->lost_its_code() && runs_code_of(*cell)) {
     if (!cell->idle()) return cell->starts.push_back(std::move(job));
     drop(address.run_id);
     cell = &cell_for(address);
@@ -223,8 +228,7 @@ void Shard::perform(const RunAddress& address, RunJob job) {
   // Code is replayed from the first event, and a run that was blocked, or whose code was spoiled,
   // no longer holds them.
   const auto must_load = [&] {
-    return cell->lost_its_code() && !std::holds_alternative<WatchJob>(job) &&
-           parts_.workflows.knows(cell->run.state.start.workflow_type);
+    return cell->lost_its_code() && !std::holds_alternative<WatchJob>(job) && runs_code_of(*cell);
   };
   if (must_load() && cell->idle()) {
     drop(address.run_id);
@@ -293,7 +297,7 @@ bool Shard::looks_first(Cell& cell, RunJob& job) {
   }
   if (*seen && (*seen)->version == cell.version) return false;
   parts_.reader.post([this, address = cell.address, job = std::move(job)]() mutable {
-    auto looked = inspect(parts_.store, address.run_id, parts_.clock.now());
+    auto looked = inspect(parts_.store, address.run_id, parts_.local, parts_.clock.now());
     parts_.executor.post([this, address = std::move(address), job = std::move(job),
                           looked = std::move(looked)]() mutable {
       if (!looked) {
@@ -445,6 +449,14 @@ void Shard::query(Cell& cell, QueryJob job) {
                            fmt::format("workflow_definition_unavailable: workflow type '{}' is not "
                                        "registered in this program",
                                        cell.run.state.start.workflow_type)});
+  }
+  // Replaying it here could tell another story than the build it is meant for.
+  if (!parts_.local.compatibility.supports(cell.run.state.start.compatibility)) {
+    return job.reply(Error{ErrorCode::replay_blocked,
+                           fmt::format("compatibility_blocked: run {} of instance '{}' needs {}, "
+                                       "which this process does not support",
+                                       cell.run.id.str(), cell.address.instance.id.str(),
+                                       cell.run.state.start.compatibility)});
   }
   if (cell.in_flight > 0) return cell.waiting.push_back(std::move(job));
   if (cell.warm && cell.unseen.empty()) {

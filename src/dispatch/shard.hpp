@@ -7,6 +7,7 @@
 #include "core/ulid.hpp"
 #include "dispatch/committer.hpp"
 #include "dispatch/hosts.hpp"
+#include "dispatch/local_work.hpp"
 #include "dispatch/requests.hpp"
 
 #include <list>
@@ -45,6 +46,7 @@ struct ShardParts {
   ActivityHost& activities;
   ShardListener& listener;
   engine::Settings settings;
+  LocalWork local;
   std::string owner;  // who leases, as it stands in history
   ShardLimits limits;
 };
@@ -101,6 +103,7 @@ class Shard final : public CommitListener {
   Result<void> restore(Cell& cell, store::LoadedRun loaded);
 
   // Building one transition
+  bool runs_code_of(const Cell& cell) const;
   engine::Context context(Timestamp now);
   void add(Cell& cell, Build& build, engine::Decision decision);
   void drive(Cell& cell, Build& build);

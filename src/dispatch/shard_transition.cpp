@@ -76,7 +76,7 @@ void Shard::add(Cell& cell, Build& build, Decision decision) {
     parts_.workflows.forget(cell.run.id);
     cell.warm = false;
     cell.unseen = {};
-  } else if (parts_.workflows.knows(cell.run.state.start.workflow_type)) {
+  } else if (runs_code_of(cell)) {
     std::ranges::move(events, std::back_inserter(cell.unseen));
   }
 }
@@ -85,7 +85,7 @@ void Shard::add(Cell& cell, Build& build, Decision decision) {
 void Shard::drive(Cell& cell, Build& build) {
   for (;;) {
     if (std::exchange(build.wake, false)) {
-      if (parts_.workflows.knows(cell.run.state.start.workflow_type) && !cell.blocked) {
+      if (!cell.blocked && runs_code_of(cell)) {
         run_workflow(cell, build);
       } else {
         // Nobody here can run it: leave a note for whoever can.
@@ -163,6 +163,7 @@ void Shard::start_activity(Cell& cell, Build& build, const ActivityId& id) {
   const auto& open = cell.run.state.activities;
   const auto activity = std::ranges::find(open, id, &OpenActivity::id);
   if (activity == open.end() || !parts_.activities.knows(activity->type)) return;
+  if (!parts_.local.takes(cell.run.state.start.compatibility)) return;
   if (build.spare_slots > 0) {
     --build.spare_slots;
   } else if (!parts_.activities.try_reserve()) {

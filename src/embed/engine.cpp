@@ -5,6 +5,7 @@
 #include "core/ulid.hpp"
 #include "dispatch/dispatch.hpp"
 #include "dispatch/thread_executor.hpp"
+#include "embed/fleet.hpp"
 #include "store/memory_store.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 #include "worker/activity_pool.hpp"
@@ -12,7 +13,6 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <future>
 #include <mutex>
@@ -33,12 +33,6 @@ std::size_t workflow_threads(int wanted) {
   if (wanted > 0) return static_cast<std::size_t>(wanted);
   // One thread writes and activities need room, too: half the cores decide.
   return std::max<std::size_t>(1, std::thread::hardware_concurrency() / 2);
-}
-
-std::string owner_name() {
-  char host[64] = "localhost";
-  gethostname(host, sizeof host - 1);
-  return fmt::format("{}:{}", host, getpid());
 }
 
 Error stopped_error() {
@@ -83,6 +77,7 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
       : registry_(std::move(registry)),
         options_(std::move(options)),
         namespace_(unwrap(parse_namespace(options_.ns))),
+        compatibility_(local_work(options_).compatibility),
         store_(store ? std::move(store) : open_store(options_.store)),
         random_(system_seed()),
         ulids_(random_),
@@ -106,6 +101,8 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
                                 std::move(seats),
                                 {},
                                 {},
+                                local_work(options_),
+                                pulse_of(options_),
                                 {options_.max_warm_workflows, options_.max_warm_bytes},
                                 options_.max_queued_commits,
                                 owner_name()});
@@ -161,6 +158,12 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
                                          : engine::DuplicateStartPolicy::return_existing_active;
     command.connection = definition->connection;
     command.queue = definition->queue;
+    command.compatibility = compatibility_.current;
+    if (options_.fleet_validation == FleetValidation::fail && !command.compatibility.empty()) {
+      const Timestamp now = clock_.now();
+      auto workers = unwrap(reading([&](auto& store) { return store.live_workers(now); }));
+      command.compatibility_blocked = refused_by_fleet(std::move(workers), options_, command, now);
+    }
     command.business_key = options.business_key;
     command.labels = options.labels;
     std::ranges::sort(command.labels);
@@ -194,6 +197,12 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
             return done(Error{ErrorCode::invalid_argument,
                               fmt::format("cannot start '{}': its arguments are larger than a "
                                           "payload may be ({}); pass a reference to them instead",
+                                          reply->instance_id.str(), why)});
+          }
+          if (why == "compatibility_blocked") {
+            return done(Error{ErrorCode::conflict,
+                              fmt::format("cannot start '{}': workers are alive, and none of them "
+                                          "takes what this process marks its runs with ({})",
                                           reply->instance_id.str(), why)});
           }
           // Refused, to attach is to have lost a race against another start.
@@ -371,7 +380,8 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
     dispatch_->signal_with_start(std::move(command), std::move(message), waiter.reply());
     const auto reply = waiter.get();
     if (!reply.signal.accepted) {
-      throw EngineError{{ErrorCode::invalid_argument,
+      const bool blocked = reply.signal.rejection_reason == "compatibility_blocked";
+      throw EngineError{{blocked ? ErrorCode::conflict : ErrorCode::invalid_argument,
                          fmt::format("cannot start '{}' with signal '{}': {} {}", id, name,
                                      reply.signal.rejection_reason,
                                      to_json(engine::errors_value(reply.signal.errors)))}};
@@ -488,6 +498,7 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
   const Registry registry_;
   const EngineOptions options_;
   const Namespace namespace_;
+  const engine::Compatibility compatibility_;
   const SystemClock clock_;
   std::shared_mutex store_gate_;
   std::unique_ptr<store::Store> store_;  // readers hold store_gate_; gone once stopped

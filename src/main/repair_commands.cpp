@@ -98,7 +98,8 @@ class StopSignals {
 
 int run_repair_pass(const RepairOptions& options) {
   const StopSignals signals;  // before the engine: its threads leave them to us
-  Engine engine{Registry{}, {.store = options.store}};
+  // It has no code, so nobody should count on it as a worker.
+  Engine engine{Registry{}, {.store = options.store, .task_dispatch_mode = TaskDispatchMode::poll}};
   bool clean = true;
   for (int pass = 1;; ++pass) {
     const auto report = engine.repair_pass(options.pass);
