@@ -1,5 +1,6 @@
 // dw: reads the command line, builds what a command needs, runs it.
 #include "main/demo.hpp"
+#include "main/doctor.hpp"
 #include "main/repair_commands.hpp"
 #include "main/run_commands.hpp"
 
@@ -68,6 +69,25 @@ void add_repair_options(CLI::App& command, dw::app::RepairOptions& options) {
       "  dw repair-pass --store shop.db --instance-id order-42 --json");
 }
 
+void add_doctor_options(CLI::App& command, dw::app::DoctorOptions& options) {
+  command.add_option("--store", options.store, "The store an engine would open")
+      ->type_name("FILE")
+      ->capture_default_str();
+  command.add_option("--task-dispatch-mode", options.task_dispatch_mode, "How tasks reach workers")
+      ->type_name("MODE")
+      ->check(CLI::IsMember({"queue", "poll"}))
+      ->capture_default_str()
+      ->envname("DW_V2_TASK_DISPATCH_MODE");
+  command.add_flag("--json", options.json, "Print one JSON object");
+  command.add_flag("--strict", options.strict, "Exit with 1 if anything is an error");
+  command.footer(
+      "Nothing is created, and nothing is changed.\n"
+      "Exit codes: 0 done, 1 an error and --strict, 2 wrong usage.\n\n"
+      "Examples:\n"
+      "  dw server:doctor --store shop.db --strict\n"
+      "  dw server:doctor --store shop.db --json");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -126,6 +146,11 @@ int main(int argc, char** argv) {
   auto* repair = app.add_subcommand("repair-pass", "Bring back tasks that a store has lost");
   add_repair_options(*repair, repair_options);
   repair->callback([&] { chosen = [&] { return dw::app::run_repair_pass(repair_options); }; });
+
+  dw::app::DoctorOptions doctor_options;
+  auto* doctor = add_command(app, "server:doctor", "Check what an engine would work with");
+  add_doctor_options(*doctor, doctor_options);
+  doctor->callback([&] { chosen = [&] { return dw::app::run_doctor(doctor_options); }; });
 
   try {
     app.parse(argc, argv);

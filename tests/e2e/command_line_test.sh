@@ -69,6 +69,21 @@ expect 0 repair-pass --store "$place/demo.db" --json
 says '"selected_missing_task_candidates":0'
 expect 1 repair-pass --store "$place/demo.db" --instance-id "no good"
 explains "no good"
+
+expect 0 server:doctor --strict --store "$place/new.db"
+says "sqlite_concurrency_note"
+[[ ! -e $place/new.db ]] || complain "$last: looking creates nothing"
+expect 0 server:doctor --strict --json --store "$place/demo.db"
+says '"supported":true,"severity":"info","database":{"connection":'
+expect 0 server:doctor --json --store "$place/text.db"
+says '"code":"database_connection_missing"'
+expect 1 server:doctor --strict --store "$place/text.db"
+says "cannot work"
+expect 1 server:doctor --strict --store "$place/nowhere/new.db"
+expect 0 server:doctor --strict --task-dispatch-mode poll --store "$place/demo.db"
+says "workers look for tasks"
+expect 2 server:doctor --task-dispatch-mode push
+
 expect 0 demo --store "$place/demo.db" # already done: the recorded result, at once
 says "Shipped as parcel-"
 expect 1 demo crash --store "$place/demo.db"

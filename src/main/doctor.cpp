@@ -1,0 +1,77 @@
+#include "main/doctor.hpp"
+
+#include "core/clock.hpp"
+#include "store/sqlite/sqlite_store.hpp"
+#include "views/backend.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace dw::app {
+namespace {
+
+// Why an engine could not open the file; empty when it could. Nothing is created to find out.
+std::string problem_with(const std::string& store) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  if (!fs::exists(store, failed)) {
+    const auto directory = fs::absolute(store, failed).parent_path();
+    if (fs::is_directory(directory, failed)) return {};
+    return fmt::format("There is no directory '{}' to create the store in.", directory.string());
+  }
+  const auto opened = sqlite::open_sqlite_read_only(store);
+  if (opened) return {};
+  // One of an older form is brought up to date when an engine opens it.
+  const bool fatal = opened.error().code == ErrorCode::store_corrupt ||
+                     opened.error().code == ErrorCode::store_too_new ||
+                     opened.error().code == ErrorCode::not_found;
+  return fatal ? opened.error().message : std::string{};
+}
+
+views::BackendConfig config_of(const DoctorOptions& options) {
+  views::BackendConfig config;
+  config.polls = options.task_dispatch_mode == "poll";
+  if (options.store == ":memory:") {
+    config.database = {options.store, "memory", {}};
+    config.cache = {"process", "memory"};
+  } else {
+    config.database = {options.store, "sqlite", problem_with(options.store)};
+    config.cache = {options.store + ".lock", "lock_file"};
+  }
+  const std::string transport = config.polls ? "poll" : "inproc";
+  config.queue = {transport, transport, {}};
+  config.codec = avro_codec;
+  return config;
+}
+
+void print(const views::BackendSnapshot& snapshot) {
+  const auto& config = snapshot.config;
+  fmt::print("An engine {} work with this ({}).\n", snapshot.supported() ? "can" : "cannot",
+             to_string(snapshot.severity()));
+  const auto line = [](std::string_view what, std::string_view driver, std::string_view name) {
+    fmt::print("  {:<10} {:<10} {}\n", what, driver, name);
+  };
+  line("store", config.database.driver, config.database.connection);
+  line("transport", config.queue.driver, config.polls ? "workers look for tasks" : "this process");
+  line("lock", config.cache.driver, config.cache.store);
+  line("codec", config.codec, "");
+  for (const auto& issue : snapshot.issues) {
+    fmt::print("{}: {}: {} ({})\n", to_string(issue.severity), issue.component, issue.message,
+               issue.code);
+  }
+}
+
+}  // namespace
+
+int run_doctor(const DoctorOptions& options) {
+  const auto snapshot = views::backend_snapshot(config_of(options), SystemClock{}.now());
+  if (options.json) {
+    fmt::print("{}\n", to_json(to_value(snapshot)));
+  } else {
+    print(snapshot);
+  }
+  return options.strict && !snapshot.supported() ? 1 : 0;
+}
+
+}  // namespace dw::app
