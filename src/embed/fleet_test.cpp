@@ -110,7 +110,6 @@ class FleetTest : public ::testing::Test {
   TempStore store_;
 };
 
-// proves: E-198
 TEST_F(FleetTest, ARunOfAnotherBuildIsLeftAloneUntilThatBuildComes) {
   std::string run;
   {
@@ -135,7 +134,6 @@ TEST_F(FleetTest, ARunOfAnotherBuildIsLeftAloneUntilThatBuildComes) {
   EXPECT_EQ(two->handle<int>("waits").result(), 42);
 }
 
-// proves: E-198
 TEST_F(FleetTest, AnActivityOfAnotherBuildIsLeftAloneToo) {
   {
     auto two = open(workflows_only(), build("build-2"));
