@@ -524,7 +524,7 @@ struct EventBody : AnyEvent {
   EventBody();
   template <typename E>
   requires is_alternative<E, AnyEvent> EventBody(E event)
-  noexcept : AnyEvent(std::in_place_type<E>, std::move(event)) {}
+  noexcept;
   EventBody(const EventBody& other);
   EventBody(EventBody&& other) noexcept;
   EventBody& operator=(const EventBody& other);
