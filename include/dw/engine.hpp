@@ -189,6 +189,8 @@ class WorkflowHandle {
     return send(dw::send(signal, std::forward<A>(args)...));
   }
   CommandReply send(SignalCall signal);
+  // The callback form: called once, from an engine thread, when the signal is durable or refused.
+  void send_async(SignalCall signal, std::function<void(Result<CommandReply>)> done);
 
   // Asks the workflow's state, without leaving a trace: handle.query<int>("balance").
   template <typename R, typename... A>

@@ -13,6 +13,7 @@
 #include <list>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace dw::dispatch {
@@ -108,6 +109,7 @@ class Shard final : public CommitListener {
   void add(Cell& cell, Build& build, engine::Decision decision);
   void drive(Cell& cell, Build& build);
   void run_workflow(Cell& cell, Build& build);
+  void mark_taken_ids(const Cell& cell, const Build& build, engine::Progress& progress);
   void start_activity(Cell& cell, Build& build, const ActivityId& id);
   void block(Cell& cell, Build& build, const engine::Blocked& why);
   void post(Cell& cell, Build build, InFlight record);
@@ -157,6 +159,9 @@ class Shard final : public CommitListener {
     std::shared_ptr<std::atomic<bool>> cancelled;
   };
   std::unordered_map<AttemptId, Lease> leases_;
+  // Ids that children asked for and a commit found in use. They stay so; what is forgotten is found
+  // out again.
+  std::unordered_set<std::string> taken_;
   std::uint64_t generations_ = 0;
   bool stopped_ = false;
 };

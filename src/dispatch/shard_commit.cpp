@@ -5,6 +5,11 @@
 #include <spdlog/spdlog.h>
 
 namespace dw::dispatch {
+namespace {
+
+constexpr std::size_t most_taken_ids = 10'000;
+
+}  // namespace
 
 void Shard::committed(std::vector<Answer> answers) {
   for (Answer& answer : answers) {
@@ -48,6 +53,12 @@ void Shard::committed(std::vector<Answer> answers) {
     if (const auto* failed = std::get_if<store::Failed>(&answer.outcome)) {
       refuse(std::move(record), failed->error);
     } else {
+      const auto& stream = std::get<store::Lost>(answer.outcome).stream;
+      const auto* instance = std::get_if<InstanceKey>(&stream);
+      if (instance && *instance != address.instance) {
+        if (taken_.size() >= most_taken_ids) taken_.clear();
+        taken_.insert(instance_text(*instance));
+      }
       again(std::move(record));
     }
     for (auto& job : starts) start(std::move(job));

@@ -110,13 +110,14 @@ void Shard::note_workflow_task(Cell& cell, Build& build) {
 void Shard::run_workflow(Cell& cell, Build& build) {
   DW_ASSERT(cell.warm || cell.from_first, "a cold run is replayed from its first event");
   const auto unseen = std::exchange(cell.unseen, {});
-  const auto progress = parts_.workflows.run(cell.run.id, unseen,
-                                             std::max(build.now, cell.run.state.last_recorded_at));
+  auto progress = parts_.workflows.run(cell.run.id, unseen,
+                                       std::max(build.now, cell.run.state.last_recorded_at));
   cell.warm = true;
   cell.from_first = false;
   if (progress.blocked) return block(cell, build, *progress.blocked);
   if (progress.commands.empty() && !cell.run.workflow_task) return;
 
+  mark_taken_ids(cell, build, progress);
   auto decision = engine::decide_workflow_task(cell.run, progress.commands, context(build.now));
   if (!decision) {
     return block(cell, build,
@@ -129,6 +130,19 @@ void Shard::run_workflow(Cell& cell, Build& build) {
     cell.unseen = {};
     build.wake = false;
     note_workflow_task(cell, build);
+  }
+}
+
+// A child's id is claimed without looking; if the commit lost because of it, the next try knows.
+void Shard::mark_taken_ids(const Cell& cell, const Build& build, engine::Progress& progress) {
+  for (engine::WorkflowCommand& command : progress.commands) {
+    auto* child = std::get_if<engine::StartChild>(&command);
+    if (!child || child->instance_id.empty()) continue;
+    const InstanceKey key{cell.address.instance.ns, InstanceId{child->instance_id}};
+    const bool opened = std::ranges::any_of(build.opens, [&](const engine::NewRun& run) {
+      return run.run.state.start.instance_id == key.id;
+    });
+    child->id_taken = opened || taken_.contains(instance_text(key));
   }
 }
 

@@ -65,6 +65,18 @@ std::string catches_child() {
   }
   return "nothing";
 }
+// Ids are for life: what is taken stays taken, whoever asks.
+std::string child_named_like(const std::string& name) {
+  std::string outcomes;
+  for (int i = 0; i < 2; ++i) {
+    try {
+      outcomes += std::to_string(child<int>("square-workflow", {.id = name}, 3)) + " ";
+    } catch (const ChildError& error) {
+      outcomes += error.message().find("is taken") == std::string::npos ? "?" : "taken ";
+    }
+  }
+  return outcomes;
+}
 int count_rounds(int round, int last) {
   if (round == last) return round;
   continue_as_new(round + 1, last);
@@ -77,6 +89,19 @@ std::string parent_with_children() {
       child_call(sleepy_child, {.id = "cancelled", .parent_close = ParentClose::request_cancel}),
       child_call(sleepy_child, {.id = "killed", .parent_close = ParentClose::terminate}));
   return "done";
+}
+// Every child takes one signal and waits for a second that never comes.
+void twice_asked() {
+  await(approve);
+  await(approve);
+}
+void crowd(int size) {
+  std::vector<Call<void>> calls;
+  for (int i = 0; i < size; ++i) {
+    calls.push_back(child_call(twice_asked, {.id = "member-" + std::to_string(i),
+                                             .parent_close = ParentClose::terminate}));
+  }
+  all(calls);
 }
 // Takes signals until told to stop, and starts afresh after every third.
 std::string collector(std::string so_far) {
@@ -99,9 +124,12 @@ Registry everything() {
   registry.workflow("fan-out", fan_out);
   registry.workflow("failing-child", failing_child);
   registry.workflow("catches-child", catches_child);
+  registry.workflow("child-named-like", child_named_like);
   registry.workflow("rounds", count_rounds);
   registry.workflow("sleepy-child", sleepy_child).signal(approve);
   registry.workflow("parent", parent_with_children);
+  registry.workflow("twice-asked", twice_asked).signal(approve);
+  registry.workflow("crowd", crowd);
   registry.workflow("collector", collector).signal(approve);
   return registry;
 }
@@ -190,6 +218,16 @@ TEST_F(Conversation, AChildsFailureIsTheParentsToCatch) {
   EXPECT_EQ(engine->start(catches_child, {.id = "c"}).result(), "the child is tired");
 }
 
+TEST_F(Conversation, AChildWhoseIdIsTakenFailsAndItsParentGoesOn) {
+  engine->start<std::string>("child-named-like", {.id = "somebody"}, std::string{"free"});
+  EXPECT_EQ(engine->handle<std::string>("somebody").result(), "9 taken ");
+  const auto like = [&](const std::string& id, const std::string& name) {
+    return engine->start<std::string>("child-named-like", {.id = id}, name).result();
+  };
+  EXPECT_EQ(like("other", "somebody"), "taken taken ");
+  EXPECT_EQ(like("itself", "itself"), "taken taken ");
+}
+
 TEST_F(Conversation, AWorkflowThatContinuesAsNewIsFollowedToItsEnd) {  // proves: E-126
   auto rounds = engine->start(count_rounds, {.id = "r"}, 1, 5);
   EXPECT_EQ(rounds.result(), 5);
@@ -240,6 +278,29 @@ TEST_F(Conversation, TheClosePolicyReachesEveryChildItIsFor) {
   auto kept = engine->handle<std::string>("kept");
   EXPECT_TRUE(kept.signal(approve, "ann").accepted);
   EXPECT_EQ(kept.result(), "ann");
+}
+
+// A thousand children, every one of them busy with a signal of its own: their parent closes in one
+// commit, and each hears of it in a commit of its own.
+TEST_F(Conversation, AParentOfAThousandBusyChildrenTakesThemAllAlong) {
+  constexpr int size = 1000;
+  auto parent = engine->start(crowd, {.id = "crowd"}, size);
+  std::atomic<int> refused = 0;
+  Countdown answered{size};
+  const auto member = [&](int i) { return engine->attach("member-" + std::to_string(i)); };
+  for (int i = 0; i < size; ++i) {
+    member(i).send_async(send(approve, "ann"), [&](const Result<CommandReply>& reply) {
+      if (!reply || !reply->accepted) ++refused;
+      answered.arrive();
+    });
+    if (i == size / 2) {
+      EXPECT_TRUE(parent.cancel("the end").accepted);
+    }
+  }
+  ASSERT_TRUE(answered.wait());
+  for (int i = 0; i < size; ++i) member(i).wait();
+  for (int i = 0; i < size; ++i) ASSERT_EQ(member(i).info().status, "terminated") << i;
+  EXPECT_LT(refused, size / 2) << "whoever was asked before the end was still there";
 }
 
 TEST_F(Conversation, AClosedRunIsArchivedOnce) {

@@ -316,11 +316,20 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
 
   CommandReply signal(const RunRef& run, SignalCall signal) {
     Waiter<engine::CommandOutcome> waiter;
-    engine::SignalCommand command;
-    command.name = std::move(signal.name);
-    command.arguments = std::move(signal.arguments);
-    dispatch_->signal(key(run), std::move(command), waiter.reply());
+    dispatch_->signal(key(run), to_command(std::move(signal)), waiter.reply());
     return to_reply(waiter.get());
+  }
+
+  void signal_async(const RunRef& run, SignalCall signal,
+                    std::function<void(Result<CommandReply>)> done) {
+    dispatch_->signal(key(run), to_command(std::move(signal)),
+                      [done = std::move(done)](const Result<engine::CommandOutcome>& outcome) {
+                        if (outcome) {
+                          done(to_reply(*outcome));
+                        } else {
+                          done(outcome.error());
+                        }
+                      });
   }
 
   Payload query(const RunRef& run, std::string_view name, Payload arguments) {
@@ -453,6 +462,17 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
     return {Namespace{run.ns}, InstanceId{run.instance_id}};
   }
 
+  Namespace namespace_of(const std::optional<std::string>& named) const {
+    return named ? unwrap(parse_namespace(*named)) : namespace_;
+  }
+
+  static engine::SignalCommand to_command(SignalCall signal) {
+    engine::SignalCommand command;
+    command.name = std::move(signal.name);
+    command.arguments = std::move(signal.arguments);
+    return command;
+  }
+
   static CommandReply to_reply(engine::CommandOutcome outcome) {
     return {outcome.accepted, std::move(outcome.outcome), std::move(outcome.rejection_reason)};
   }
@@ -512,10 +532,6 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
   std::vector<std::unique_ptr<ShardRoom>> shards_;
   std::unique_ptr<dispatch::Dispatch> dispatch_;
   bool stopped_ = false;
-
-  Namespace namespace_of(const std::optional<std::string>& named) const {
-    return named ? unwrap(parse_namespace(*named)) : namespace_;
-  }
 };
 
 }  // namespace detail
@@ -613,6 +629,10 @@ CommandReply WorkflowHandle::archive(std::string reason) {
 
 CommandReply WorkflowHandle::send(SignalCall signal) {
   return engine_->signal(run_, std::move(signal));
+}
+
+void WorkflowHandle::send_async(SignalCall signal, std::function<void(Result<CommandReply>)> done) {
+  engine_->signal_async(run_, std::move(signal), std::move(done));
 }
 
 Payload WorkflowHandle::query_erased(std::string_view name, Payload arguments) const {

@@ -84,6 +84,32 @@ TEST(DecideChild, TakesNamespaceMemoAndAttributesFromItsParentButNotItsLabels) {
   EXPECT_TRUE(opened.labels.empty());
 }
 
+TEST(DecideChild, WithATakenIdFailsAtOnceAndOpensNothing) {
+  auto call = start_child("payment");
+  call.instance_id = "pay-7";
+  call.id_taken = true;
+  auto story = given({workflow_started("invoice")});
+  story.when(workflow_task({call}), at("09:00")).then_opens_nothing().then_wakes();
+  const auto& failed = std::get<history::ChildRunFailed>(story.events().back().body);
+  EXPECT_EQ(failed.closed_reason, "failed");
+  EXPECT_TRUE(failed.failure.non_retryable);
+  EXPECT_EQ(failed.failure.message,
+            "cannot start child 'payment' as 'pay-7': the id is taken by another workflow; pick "
+            "another id, or none");
+  EXPECT_TRUE(story.state().children.empty());
+}
+
+TEST(DecideChild, MayNotTakeItsParentsIdNorThatOfASiblingOfTheSameBreath) {
+  auto call = start_child("payment");
+  call.instance_id = "pay-7";
+  auto own = start_child("payment");
+  own.instance_id = "invoice-1";
+  auto story = given({workflow_started("invoice")});
+  story.when(workflow_task({call, call, own}), at("09:00"));
+  EXPECT_EQ(story.decision().opens.size(), 1U);
+  EXPECT_EQ(story.state().children.size(), 1U);
+}
+
 TEST(DecideChild, HasTheIdQueueAndDeadlinesItsCallGives) {
   auto call = start_child("payment");
   call.instance_id = "pay-7";
@@ -226,6 +252,16 @@ TEST(DecideChild, ASignalItDoesNotDeclareIsDropped) {
       .when(hear(signal_received("s1", "hurry", command("c7", 0, "workflow"))), at("09:01"))
       .then({})
       .then_tasks({"- note 09:01"});
+}
+
+TEST(DecideChild, ASignalDeliveredTwiceDoesNotFollowAChildThatHasContinuedSince) {
+  const auto hurry = signal_received("s1", "hurry", command("c7", 0, "workflow"));
+  auto story = given(child());
+  story.when(hear(hurry), at("09:01"))
+      .when(workflow_task({continue_as_new("payment")}), at("09:01"))
+      .when(hear(hurry), at("09:02"))
+      .then({})
+      .then_says({});
 }
 
 TEST(DecideChild, ASignalFollowsAChildThatHasContinued) {

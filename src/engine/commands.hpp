@@ -176,6 +176,7 @@ struct StartChild {
   Definition definition;
   Payload arguments;
   std::string instance_id = {};  // empty: minted
+  bool id_taken = false;         // whoever commits found another workflow under it
   history::ParentClosePolicy policy = history::ParentClosePolicy::abandon;
   std::optional<history::Seconds> execution_timeout = {};
   std::optional<history::Seconds> run_timeout = {};
@@ -215,7 +216,7 @@ using AnyWorkflowCommand =
 struct WorkflowCommand : AnyWorkflowCommand {
   template <typename C>
   requires is_alternative<C, AnyWorkflowCommand> WorkflowCommand(C command)
-  noexcept : AnyWorkflowCommand(std::in_place_type<C>, std::move(command)) {}
+  noexcept;
   WorkflowCommand(const WorkflowCommand& other);
   WorkflowCommand(WorkflowCommand&& other) noexcept;
   WorkflowCommand& operator=(const WorkflowCommand& other);

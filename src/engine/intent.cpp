@@ -13,6 +13,12 @@ const OpenChild* find(const Run& run, const ChildCallId& id) {
   return found == run.state.children.end() ? nullptr : &*found;
 }
 
+// Delivered twice: the first one counted, here or, carried along, in the run that came after.
+bool was_heard(const Run& run, const EventBody& says) {
+  const auto* signal = std::get_if<SignalReceived>(&says);
+  return signal && std::ranges::count(run.state.workflow_signals, signal->command.id) > 0;
+}
+
 class Receive {
  public:
   Receive(const Run& run, const Context& context, Decision& decision)
@@ -39,8 +45,6 @@ class Receive {
   void operator()(const TerminateRequested& e) { parent_ended(CloseCommand::Kind::terminate, e); }
 
   void operator()(const SignalReceived& e) {
-    // Delivered twice: the first one counted.
-    if (std::ranges::count(run_.state.workflow_signals, e.command.id) > 0) return;
     SignalCommand command;
     command.name = e.name;
     command.arguments = e.arguments;
@@ -103,6 +107,7 @@ Decision decide_intent(const Run& run, const Task& task, const Context& context)
   const auto says = parse_events(task.note);
   // A note that cannot be read says nothing; it must not come back for ever.
   if (!says || says->size() != 1) return decision;
+  if (was_heard(run, says->front())) return decision;
   if (!run.state.continued_as.empty()) {
     // Meant for the instance, which has moved on.
     Task follows = task;

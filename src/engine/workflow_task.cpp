@@ -265,6 +265,7 @@ class WorkflowTask {
     child.instance_id = InstanceId{c.instance_id.empty() ? context_.ids.ulid() : c.instance_id};
     child.run_id = RunId{context_.ids.ulid()};
     child.policy = c.policy;
+    if (c.id_taken || is_taken(child.instance_id)) return refuse(c, child);
 
     CommandContext from;
     from.parent_instance_id = parent.instance_id.str();
@@ -291,6 +292,30 @@ class WorkflowTask {
                                                     child.instance_id, c.policy, c.group});
     all_.events.emplace_back(ChildRunStarted{child.id, child.run_id, 1});
     opened_.children.push_back(std::move(child));
+    return {};
+  }
+
+  // By this run itself, or by a child of the same decision.
+  bool is_taken(const InstanceId& id) const {
+    return id == state_.start.instance_id ||
+           std::ranges::any_of(all_.opens, [&](const NewRun& opened) {
+             return opened.run.state.start.instance_id == id;
+           });
+  }
+
+  // Ids are for life, so the child cannot be: the call fails, and its run never comes into being.
+  Result<void> refuse(const StartChild& c, const OpenChild& child) {
+    all_.events.emplace_back(ChildWorkflowScheduled{child.id, c.step, c.definition.workflow_type,
+                                                    child.instance_id, c.policy, c.group});
+    all_.events.emplace_back(ChildRunFailed{
+        child.id, child.run_id, FailureId{context_.ids.ulid()}, "failed",
+        Failure{"dw::NonRetryableError",
+                {},
+                fmt::format("cannot start child '{}' as '{}': the id is taken by another workflow; "
+                            "pick another id, or none",
+                            c.definition.workflow_type, child.instance_id.view()),
+                true}});
+    all_.wake = true;
     return {};
   }
 
