@@ -1,4 +1,5 @@
 // dw: reads the command line, builds what a command needs, runs it.
+#include "main/bundle_commands.hpp"
 #include "main/demo.hpp"
 #include "main/doctor.hpp"
 #include "main/repair_commands.hpp"
@@ -35,6 +36,35 @@ void add_store_options(CLI::App& command, dw::app::StoreOptions& options) {
   command.add_option("--store", options.store, "The store to read")->type_name("FILE")->required();
   command.add_option("--namespace", options.ns, "One namespace")->type_name("NAME");
   command.add_flag("--json", options.json, "Print JSON");
+}
+
+void add_export_options(CLI::App& command, dw::app::ExportOptions& options) {
+  command.add_option("target", options.target, "An instance id, or a run id")
+      ->type_name("ID")
+      ->required();
+  command.add_option("--store", options.store, "The store to read")->type_name("FILE")->required();
+  command.add_option("--namespace", options.ns, "The instance's namespace")->type_name("NAME");
+  command.add_option("--run-id", options.run_id, "This run of the instance, not its current one")
+      ->type_name("ID");
+  auto* output =
+      command.add_option("--output,-o", options.output, "Write to this file")->type_name("FILE");
+  command.add_flag("--force", options.force, "Overwrite the file")->needs(output);
+  command.add_flag("--pretty", options.pretty, "Indent, for people");
+  command.footer(
+      "DW_V2_HISTORY_EXPORT_SIGNING_KEY and DW_V2_HISTORY_EXPORT_SIGNING_KEY_ID sign the bundle.\n"
+      "Exit codes: 0 done, 1 failed, 2 wrong usage, 5 no such run.\n\n"
+      "Examples:\n"
+      "  dw history-export --store shop.db order-42 --output order-42.json\n"
+      "  dw history-export --store shop.db order-42 | dw replay:verify -");
+}
+
+void add_verify_options(CLI::App& command, dw::app::VerifyOptions& options) {
+  command.add_option("--signing-key", options.signing_key, "Check the signature with this key")
+      ->type_name("KEY")
+      ->envname("DW_V2_HISTORY_EXPORT_SIGNING_KEY");
+  command.add_flag("--skip-replay", options.skip_replay, "Only look at the bundle itself");
+  command.add_flag("--strict-warnings", options.strict_warnings, "A warning is a failure, too");
+  command.add_flag("--json", options.json, "Print one JSON object");
 }
 
 void add_repair_options(CLI::App& command, dw::app::RepairOptions& options) {
@@ -103,6 +133,8 @@ int main(int argc, char** argv) {
       "  dw demo crash                              the same, killed in the middle\n"
       "  dw run:list --store shop.db                what a store holds\n"
       "  dw run:history --store shop.db order-42    everything that happened to one run\n"
+      "  dw history-export --store shop.db order-42 the same as one document, checksummed\n"
+      "  dw replay:verify order-42.json             is it whole, and does the code still fit?\n"
       "\n"
       "Exit codes: 0 done, 1 failed, 2 wrong usage.");
   std::function<int()> chosen;
@@ -146,6 +178,28 @@ int main(int argc, char** argv) {
   auto* repair = app.add_subcommand("repair-pass", "Bring back tasks that a store has lost");
   add_repair_options(*repair, repair_options);
   repair->callback([&] { chosen = [&] { return dw::app::run_repair_pass(repair_options); }; });
+
+  dw::app::ExportOptions export_options;
+  auto* exports = app.add_subcommand("history-export", "Write a run as one verifiable document");
+  add_export_options(*exports, export_options);
+  exports->callback([&] { chosen = [&] { return dw::app::export_history(export_options); }; });
+
+  dw::app::VerifyOptions verify_options;
+  std::string bundle;
+  auto* verify = add_command(app, "replay:verify",
+                             "Check an exported bundle, and replay it against this build");
+  verify->add_option("bundle", bundle, "A file, or - for standard input")
+      ->type_name("FILE")
+      ->required();
+  add_verify_options(*verify, verify_options);
+  verify->callback(
+      [&] { chosen = [&] { return dw::app::verify_bundle_file(bundle, verify_options); }; });
+  auto* simulate =
+      add_command(app, "replay:simulate", "The same for every .json file of a directory");
+  simulate->add_option("directory", bundle, "Where the bundles are")->type_name("DIR")->required();
+  add_verify_options(*simulate, verify_options);
+  simulate->callback(
+      [&] { chosen = [&] { return dw::app::verify_bundle_directory(bundle, verify_options); }; });
 
   dw::app::DoctorOptions doctor_options;
   auto* doctor = add_command(app, "server:doctor", "Check what an engine would work with");

@@ -65,6 +65,22 @@ says '"sequence":1,'
 expect 1 run:history --store "$place/demo.db" nobody
 explains "'nobody'"
 expect 1 run:history --store "$place/demo.db" --namespace other order-42
+expect 0 history-export --store "$place/demo.db" order-42 --output "$place/order.json"
+expect 1 history-export --store "$place/demo.db" order-42 --output "$place/order.json"
+explains "--force"
+expect 5 history-export --store "$place/demo.db" nobody
+explains "'nobody'"
+expect 0 replay:verify "$place/order.json"
+says "ok "
+expect 0 replay:verify "$place/order.json" --json
+says '"verdict":"ok"'
+says '"replay_diff":{"status":"ok","reason":"","divergence":null}'
+mkdir "$place/bundles" && cp "$place/order.json" "$place/bundles/good.json"
+expect 0 replay:simulate "$place/bundles"
+says "1 passed, 0 failed"
+sed 's/order-42/order-43/g' "$place/order.json" >"$place/bundles/forged.json"
+expect 1 replay:simulate "$place/bundles"
+says "integrity.checksum_mismatch"
 expect 0 repair-pass --store "$place/demo.db" --json
 says '"selected_missing_task_candidates":0'
 expect 1 repair-pass --store "$place/demo.db" --instance-id "no good"

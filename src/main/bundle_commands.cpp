@@ -1,0 +1,270 @@
+#include "main/bundle_commands.hpp"
+
+#include "bundle/export.hpp"
+#include "bundle/verify.hpp"
+#include "core/clock.hpp"
+#include "engine/expected_tasks.hpp"
+#include "examples/order_saga.hpp"
+#include "history/fold.hpp"
+#include "store/sqlite/sqlite_store.hpp"
+
+#include <dw/exceptions.hpp>
+#include <dw/testing.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+namespace dw::app {
+namespace {
+
+constexpr int exit_not_found = 5;
+
+template <typename T>
+T unwrap(Result<T> result) {
+  if (!result) throw EngineError{std::move(result).error()};
+  return *std::move(result);
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+// ---- export
+
+std::optional<store::LoadedRun> find_run(store::Store& store, const ExportOptions& options) {
+  const auto ns = unwrap(parse_namespace(options.ns));
+  if (options.run_id) {
+    auto run = unwrap(store.load_run(RunId{*options.run_id}));
+    const bool belongs =
+        run && run->row.ns == ns && run->row.instance_id == InstanceId{options.target};
+    return belongs ? std::move(run) : std::nullopt;
+  }
+  if (auto run = unwrap(store.load_run(RunId{options.target}))) return run;
+  const auto instance = unwrap(store.find_instance({ns, InstanceId{options.target}}));
+  if (!instance || !instance->current_run) return std::nullopt;
+  return unwrap(store.load_run(*instance->current_run));
+}
+
+bundle::Inputs inputs_of(store::Store& store, const store::LoadedRun& run) {
+  bundle::Inputs inputs;
+  inputs.run_id = run.row.run_id;
+  engine::Run folded;
+  folded.id = run.row.run_id;
+  folded.workflow_task = run.row.workflow_task;
+  for (const auto& stored : run.commits) {
+    inputs.commits.push_back(unwrap(
+        bundle::parse_commit(stored.id, stored.first_sequence, stored.recorded_at, stored.events)));
+    for (const auto& event : inputs.commits.back().events) {
+      if (auto applied = history::apply(folded.state, event); !applied) {
+        throw EngineError{std::move(applied).error()};
+      }
+    }
+  }
+  inputs.sight.now = SystemClock{}.now();
+  std::vector<engine::TaskKey> keys;
+  for (const auto& task : engine::expected_tasks(folded)) keys.push_back(task.key);
+  for (auto& task : unwrap(store.find_tasks(keys))) {
+    inputs.sight.deliveries.push_back({std::move(task)});
+  }
+  const store::InstanceKey instance{run.row.ns, run.row.instance_id};
+  if (const auto row = unwrap(store.find_instance(instance)); row && row->current_run) {
+    inputs.sight.current_run = *row->current_run;
+  }
+  for (auto& refused : unwrap(store.load_intake(instance))) {
+    if (refused.run_id == run.row.run_id) {
+      inputs.refusals.push_back({refused.recorded_at, std::move(refused.record)});
+    }
+  }
+  return inputs;
+}
+
+void write_file(const std::string& path, std::string_view text, bool overwrite) {
+  if (!overwrite && std::filesystem::exists(path)) {
+    throw EngineError{
+        {ErrorCode::conflict,
+         fmt::format("cannot write '{}': the file is there already; --force overwrites it", path)}};
+  }
+  std::ofstream file{path, std::ios::binary | std::ios::trunc};
+  file << text << '\n';
+  if (!file.flush()) {
+    throw EngineError{{ErrorCode::unavailable, fmt::format("cannot write '{}'", path)}};
+  }
+}
+
+// ---- verification
+
+std::string read_all(const std::string& path) {
+  if (path == "-") {
+    return {std::istreambuf_iterator<char>{std::cin}, std::istreambuf_iterator<char>{}};
+  }
+  std::ifstream file{path, std::ios::binary};
+  if (!file) {
+    throw EngineError{{ErrorCode::not_found, fmt::format("cannot read the bundle '{}'", path)}};
+  }
+  return {std::istreambuf_iterator<char>{file}, std::istreambuf_iterator<char>{}};
+}
+
+struct Verdict {
+  std::string path;
+  bundle::Verification integrity;
+  std::string replay;  // ok, drifted, skipped
+  std::string replay_reason;
+  std::optional<testing::Divergence> divergence;
+
+  std::string_view word() const {
+    if (integrity.status() == "failed") return "failed";
+    if (replay == "drifted") return "drifted";
+    return integrity.status();
+  }
+};
+
+std::string workflow_type(const testing::History& history) {
+  const auto started =
+      std::ranges::find(history.events, "WorkflowStarted", &testing::HistoryEvent::type);
+  if (started == history.events.end()) return {};
+  const Value* type = started->facts.find("workflow_type");
+  const auto* text = type ? type->if_string() : nullptr;
+  return text ? *text : std::string{};
+}
+
+Verdict judge(const std::string& path, const VerifyOptions& options) {
+  const std::string text = read_all(path);
+  Verdict verdict;
+  verdict.path = path;
+  verdict.integrity = bundle::verify_bundle(text, {.signing_key = options.signing_key});
+  verdict.replay = "skipped";
+  if (options.skip_replay) {
+    verdict.replay_reason = "not_asked_for";
+    return verdict;
+  }
+  Registry registry;
+  shop::register_order_saga(registry);
+  registry.freeze();
+  try {
+    const auto history = testing::parse_history(text);
+    const auto type = workflow_type(history);
+    if (!registry.find_workflow(type)) {
+      verdict.replay_reason = fmt::format("workflow type '{}' is not linked into this build", type);
+      return verdict;
+    }
+    verdict.divergence = testing::replay(registry, history).divergence;
+    verdict.replay = verdict.divergence ? "drifted" : "ok";
+  } catch (const EngineError& error) {  // what is redacted cannot be replayed
+    verdict.replay_reason = error.what();
+  }
+  return verdict;
+}
+
+Value to_value(const Verdict& verdict) {
+  Value divergence;
+  if (const auto& found = verdict.divergence) {
+    divergence = Value::Map{{"workflow_sequence", found->step},
+                            {"expected", found->asked},
+                            {"recorded", found->recorded},
+                            {"message", found->message}};
+  }
+  const bool promote = verdict.word() == "ok" || verdict.word() == "warning";
+  return Value::Map{{"schema", "durable-workflow.v2.replay-verification"},
+                    {"bundle_path", verdict.path},
+                    {"verdict", std::string{verdict.word()}},
+                    {"promotion_decision", promote ? "promote" : "hold"},
+                    {"integrity", bundle::to_value(verdict.integrity)},
+                    {"replay_diff", Value::Map{{"status", verdict.replay},
+                                               {"reason", verdict.replay_reason},
+                                               {"divergence", std::move(divergence)}}}};
+}
+
+void print(const Verdict& verdict) {
+  fmt::print("{:<8} {}\n", verdict.word(), verdict.path);
+  for (const auto& finding : verdict.integrity.findings) {
+    fmt::print("         {}: {}\n", finding.rule, finding.message);
+  }
+  if (const auto& found = verdict.divergence) {
+    fmt::print("         first divergent step {}: {}\n", found->step, found->message);
+  } else if (verdict.replay == "skipped") {
+    fmt::print("         not replayed: {}\n", verdict.replay_reason);
+  }
+}
+
+bool passes(const Verdict& verdict, const VerifyOptions& options) {
+  return verdict.word() == "ok" || (verdict.word() == "warning" && !options.strict_warnings);
+}
+
+}  // namespace
+
+int export_history(const ExportOptions& options) {
+  const auto store = unwrap(sqlite::open_sqlite_read_only(options.store));
+  const auto run = find_run(*store, options);
+  if (!run) {
+    fmt::print(stderr,
+               "dw: '{}' names no run and no started instance in namespace '{}' of '{}'; `dw "
+               "run:list` shows what is there\n",
+               options.run_id.value_or(options.target), options.ns, options.store);
+    return exit_not_found;
+  }
+  bundle::Options how;
+  how.pretty = options.pretty;
+  how.key = {environment("DW_V2_HISTORY_EXPORT_SIGNING_KEY"),
+             environment("DW_V2_HISTORY_EXPORT_SIGNING_KEY_ID")};
+  const auto text = unwrap(bundle::export_bundle(inputs_of(*store, *run), how));
+  if (options.output.empty()) {
+    fmt::print("{}\n", text);
+  } else {
+    write_file(options.output, text, options.force);
+    fmt::print(stderr, "Exported run {} to {}.\n", run->row.run_id.view(), options.output);
+  }
+  return 0;
+}
+
+int verify_bundle_file(const std::string& path, const VerifyOptions& options) {
+  const Verdict verdict = judge(path, options);
+  if (options.json) {
+    fmt::print("{}\n", to_json(to_value(verdict)));
+  } else {
+    print(verdict);
+  }
+  return passes(verdict, options) ? 0 : 1;
+}
+
+int verify_bundle_directory(const std::string& directory, const VerifyOptions& options) {
+  std::error_code failed;
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::directory_iterator{directory, failed}) {
+    if (entry.path().extension() == ".json") paths.push_back(entry.path().string());
+  }
+  if (failed) {
+    throw EngineError{{ErrorCode::not_found, fmt::format("cannot read the directory '{}': {}",
+                                                         directory, failed.message())}};
+  }
+  std::ranges::sort(paths);
+  Value::Array reports;
+  std::int64_t bad = 0;
+  for (const auto& path : paths) {
+    const Verdict verdict = judge(path, options);
+    bad += passes(verdict, options) ? 0 : 1;
+    if (options.json) {
+      reports.push_back(to_value(verdict));
+    } else {
+      print(verdict);
+    }
+  }
+  const auto all = static_cast<std::int64_t>(paths.size());
+  if (options.json) {
+    fmt::print("{}\n", to_json(Value::Map{{"schema", "durable-workflow.v2.replay-simulation"},
+                                          {"bundles", std::move(reports)},
+                                          {"passed", all - bad},
+                                          {"failed", bad}}));
+  } else {
+    fmt::print("{} passed, {} failed\n", all - bad, bad);
+  }
+  return bad == 0 ? 0 : 1;
+}
+
+}  // namespace dw::app
