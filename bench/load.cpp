@@ -34,6 +34,13 @@ std::string one_second(const std::string& name) {
   return name;
 }
 
+const Signal<> go{"go"};
+
+std::string one_signal(const std::string& name) {
+  await(go);
+  return name;
+}
+
 std::string thirty_days(const std::string& name) {
   sleep(std::chrono::days{30});
   return name;
@@ -48,6 +55,7 @@ struct Entry {
 constexpr std::array entries{Entry{Workload::w1, "w1", "bench.one_step", 1},
                              Entry{Workload::w10, "w10", "bench.ten_steps", 10},
                              Entry{Workload::wsleep, "wsleep", "bench.one_second", 1},
+                             Entry{Workload::wsig, "wsig", "bench.one_signal", 1},
                              Entry{Workload::parked, "parked", "bench.thirty_days", 1}};
 
 const Entry& entry_of(Workload workload) {
@@ -128,6 +136,20 @@ class ClosedLoop {
     engine_.start_async(type_, {}, arguments_, [this, &slot](Result<WorkflowHandle> handle) {
       if (!handle) return refuse(slot, handle.error());
       handle->on_closed([this, &slot] { closed(slot); });
+      if (options_.workload == Workload::wsig) say_go(*handle);
+    });
+  }
+
+  void say_go(WorkflowHandle& handle) {
+    handle.send_async(send(go), [this, handle](const Result<CommandReply>& reply) mutable {
+      if (reply && reply->accepted) return;
+      if (!reply && reply.error().code == ErrorCode::overloaded) return say_go(handle);
+      const std::lock_guard lock{mutex_};
+      if (!failure_) {
+        failure_ = reply ? Error{ErrorCode::conflict, "a signal was refused: " + reply->outcome}
+                         : reply.error();
+      }
+      changed_.notify_one();
     });
   }
 
@@ -211,15 +233,10 @@ class ClosedLoop {
 }  // namespace
 
 Workload parse_workload(std::string_view name) {
-  if (name == "wsig") {
-    throw std::invalid_argument{
-        "workload wsig needs signals, which dw does not have yet; until "
-        "then there are w1, w10 and wsleep"};
-  }
   const auto found = std::ranges::find(entries, name, &Entry::name);
   if (found == entries.end() || found->workload == Workload::parked) {
     throw std::invalid_argument{
-        fmt::format("there is no workload '{}': choose w1, w10 or wsleep", name)};
+        fmt::format("there is no workload '{}': choose w1, w10, wsleep or wsig", name)};
   }
   return found->workload;
 }
@@ -242,6 +259,7 @@ Registry bench_registry() {
   registry.workflow(std::string{entry_of(Workload::w1).type}, one_step);
   registry.workflow(std::string{entry_of(Workload::w10).type}, ten_steps);
   registry.workflow(std::string{entry_of(Workload::wsleep).type}, one_second);
+  registry.workflow(std::string{entry_of(Workload::wsig).type}, one_signal).signal(go);
   registry.workflow(std::string{entry_of(Workload::parked).type}, thirty_days);
   return registry;
 }

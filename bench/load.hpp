@@ -8,9 +8,9 @@
 
 namespace dw::bench {
 
-enum class Workload { w1, w10, wsleep, parked };
+enum class Workload { w1, w10, wsleep, wsig, parked };
 
-// w1, w10, wsleep; throws std::invalid_argument, saying what there is, for anything else.
+// w1, w10, wsleep, wsig; throws std::invalid_argument, saying what there is, for anything else.
 Workload parse_workload(std::string_view name);
 std::string_view to_string(Workload workload);
 int steps_of(Workload workload);

@@ -2,6 +2,7 @@
 // stdout, one JSON object; everything for people goes to stderr.
 #include "limit.hpp"
 #include "load.hpp"
+#include "one_run.hpp"
 #include "parked.hpp"
 
 #include <fmt/format.h>
@@ -229,7 +230,8 @@ int run(int argc, char** argv) {
                         "$TMPDIR or /var/tmp");
   };
   const auto add_load = [&](CLI::App* command) {
-    command->add_option("--workload", options.workload, "w1, w10 or wsleep")->capture_default_str();
+    command->add_option("--workload", options.workload, "w1, w10, wsleep or wsig")
+        ->capture_default_str();
     command->add_option("--concurrency", options.load.concurrency, "Workflows under way at a time")
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
@@ -265,6 +267,14 @@ int run(int argc, char** argv) {
   CLI::App* park = app.add_subcommand("parked", "Memory and restart with many sleeping workflows");
   add_parked_options(*park, parked);
   add_common(park);
+  CLI::App* hot = app.add_subcommand("signals", "One run that takes all the signals there are");
+  HotRunOptions hot_run;
+  add_hot_run_options(*hot, hot_run);
+  add_common(hot);
+  CLI::App* cold = app.add_subcommand("replay", "A long history, resumed cold and warm");
+  ReplayOptions replay;
+  add_replay_options(*cold, replay);
+  add_common(cold);
   CLI::App* again = app.add_subcommand("parked-restart", "");
   again->group("");  // for parked itself, in a fresh process
   add_restart_options(*again, restart);
@@ -283,6 +293,10 @@ int run(int argc, char** argv) {
     run_compare(options);
   } else if (park->parsed()) {
     print_last_line(run_parked(parked));
+  } else if (hot->parsed()) {
+    print_last_line(run_hot_run(hot_run));
+  } else if (cold->parsed()) {
+    print_last_line(run_replay(replay));
   } else {
     print_last_line(run_restart(restart));
   }
