@@ -155,6 +155,7 @@ TEST(ForeignRows, OpenWaitsKnownOnlyFromThemBlockTheRun) {
   }
 }
 
+// proves: E-137
 TEST(ForeignRows, AChildKnownOnlyFromItsLinkIsUnsupportedOnceItEnded) {
   const auto run = stuck().with(ForeignRows{.children = {a_child("k9", "completed")}});
   EXPECT_EQ(run.wait("child:k9").status, "unsupported");

@@ -30,6 +30,23 @@ TEST(TaskRows, ShowHowADeliveryIsDoing) {
   EXPECT_EQ(text_at(row, "activity_attempt_id"), "x1");
 }
 
+// proves: E-192
+TEST(TaskRows, ShowHowLongATaskRestsAfterItCouldNotBeDelivered) {
+  const auto run = looking_at({workflow_started("invoice"), activity_scheduled("a1")})
+                       .with_task([](views::Delivery& delivery) {
+                         delivery.transport =
+                             views::Transport{.last_dispatch_attempt_at = at("09:00"),
+                                              .last_dispatch_error = "refused",
+                                              .repair_count = 2,
+                                              .repair_available_at = at("09:00:06")};
+                       });
+  const auto rests = only_row(run.at_time("09:00:05"));
+  EXPECT_EQ(text_at(rests, "transport_state"), "repair_backoff");
+  EXPECT_EQ(text_at(rests, "repair_available_at"), "2026-04-10T09:00:06.000000Z");
+  EXPECT_EQ(text_at(rests, "repair_count"), "2");
+  EXPECT_EQ(text_at(only_row(run.at_time("09:00:06")), "transport_state"), "dispatch_failed");
+}
+
 TEST(TaskRows, ShowWatchesAsWhatTheyAre) {
   auto started = workflow_started("invoice");
   started.run_timeout = 600;
@@ -120,6 +137,7 @@ TEST(MissingTasks, AreNoneWhereTheWaitIsHealthyWithoutOne) {
   }
 }
 
+// proves: E-93, E-140
 TEST(MissingTasks, OfAParentCarryWhatTheLostOneCarried) {
   const auto run = looking_at({workflow_started("invoice"), child_scheduled("k1"),
                                child_run_started("k1", "run2"), child_run_completed("k1", "run2")});
@@ -134,6 +152,25 @@ TEST(MissingTasks, OfAParentCarryWhatTheLostOneCarried) {
                          "workflow_resume_source_kind", "workflow_resume_source_id",
                          "workflow_sequence", "child_call_id", "child_workflow_run_id"}) {
     EXPECT_EQ(text_at(there, key), text_at(lost, key)) << key;
+  }
+}
+
+// proves: E-93
+TEST(MissingTasks, OfASignalOrAnUpdateCarryWhatTheLostOneCarried) {
+  const std::vector<std::vector<Told>> stories{
+      {workflow_started("invoice"), signal_wait_opened("w1", "go"),
+       signal_received("s1", "go", command("c1", 1), "[]", "w1")},
+      {workflow_started("invoice"), update_accepted("u1", "rename", command("c1", 1))}};
+  for (const auto& story : stories) {
+    const auto run = looking_at(story);
+    const auto there = only_row(run);
+    const auto lost = only_row(run.without_tasks());
+    EXPECT_NE(text_at(lost, "workflow_wait_kind"), "null");
+    for (const auto key : {"workflow_wait_kind", "workflow_open_wait_id",
+                           "workflow_resume_source_kind", "workflow_resume_source_id",
+                           "workflow_signal_id", "workflow_update_id", "workflow_command_id"}) {
+      EXPECT_EQ(text_at(there, key), text_at(lost, key)) << key;
+    }
   }
 }
 
