@@ -55,7 +55,7 @@ void print(const views::BackendSnapshot& snapshot) {
   line("store", config.database.driver, config.database.connection);
   line("transport", config.queue.driver, config.polls ? "workers look for tasks" : "this process");
   line("lock", config.cache.driver, config.cache.store);
-  line("codec", config.codec, "");
+  line("codec", config.codec, "payloads");
   for (const auto& issue : snapshot.issues) {
     fmt::print("{}: {}: {} ({})\n", to_string(issue.severity), issue.component, issue.message,
                issue.code);
