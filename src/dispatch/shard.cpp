@@ -306,6 +306,12 @@ bool Shard::looks_first(Cell& cell, RunJob& job) {
         record.job = std::move(job);
         return refuse(std::move(record), looked.error());
       }
+      // Somebody else has written since: what is in memory is not what was looked at.
+      const auto held = cells_.find(address.run_id);
+      if (held != cells_.end() && held->second->idle() &&
+          (!*looked || (*looked)->version != held->second->version)) {
+        drop(address.run_id);
+      }
       if (auto* repair = std::get_if<RepairJob>(&job)) repair->seen = *std::move(looked);
       if (auto* recovery = std::get_if<RecoverJob>(&job)) recovery->seen = *std::move(looked);
       perform(address, std::move(job));

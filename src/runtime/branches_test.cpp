@@ -368,7 +368,8 @@ Failure declined(std::string exception_class, std::string type) {
   return failure;
 }
 
-TEST(Branches, ARegisteredExceptionComesBackAsItselfWithWhatItCarried) {  // proves: E-73, E-184, E-186
+TEST(Branches,
+     ARegisteredExceptionComesBackAsItselfWithWhatItCarried) {  // proves: E-73, E-184, E-186
   const auto registry = cashier(true);
   Failure recorded;
   try {

@@ -48,7 +48,7 @@ Layout draw_layout(Random& random) {
   layout.settings.max_lost_attempts = static_cast<std::int64_t>(3 + random.below(3));
   layout.settings.updates_queue_behind_signals = random.below(2) == 0;
   // Worlds go on for weeks: mostly a sweep or two a day, or there is nothing else going on.
-  layout.repair.loop_throttle_seconds = random.below(16) == 0 ? 300 : 43'200;
+  layout.repair.loop_throttle_seconds = random.below(16) == 0 ? 3'600 : 43'200;
   return layout;
 }
 
