@@ -32,11 +32,19 @@ struct Hot {
   }
 };
 
+int step_aside() {
+  return 0;
+}
+
+// Now and then it waits, so that its history is of many commits.
 struct Long {
   int steps = 0;
 
   int handle(int wanted) {
-    while (steps < wanted) steps += side_effect([] { return 1; });
+    while (steps < wanted) {
+      steps += side_effect([] { return 1; });
+      if (steps % 500 == 0) activity(step_aside);
+    }
     await(stop);
     return steps;
   }
@@ -45,6 +53,7 @@ struct Long {
 
 Registry registry() {
   Registry all;
+  all.activity("bench.step_aside", step_aside);
   all.workflow<Hot>("bench.hot").signal(push);
   all.workflow<Long>("bench.long").signal(stop).query("steps", &Long::so_far);
   return all;
@@ -161,6 +170,7 @@ std::string run_replay(const ReplayOptions& options) {
   {
     Engine engine{registry(), {.store = store.path()}};
     const auto run = engine.start<Long>({.id = "long"}, options.events);
+    while (run.query<int>("steps") != options.events) std::this_thread::yield();
     events = run.info().history_events;
     for (int round = 0; round < options.rounds; ++round) warm.push_back(ask(run));
   }
