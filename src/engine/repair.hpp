@@ -17,8 +17,8 @@ struct Recovery {
   std::optional<Task> first;  // the first task that is brought back or run again
 };
 // A missing task gets its row back, due when it always was; code that should have run, and has no
-// row to say so, is woken. An activity that is being worked on is left alone: a second delivery would run it
-// twice. A blocked workflow task is run again only when somebody asks for it by name.
+// row to say so, is woken. An activity that is being worked on is left alone: a second delivery
+// would run it twice. A blocked workflow task is run again only when somebody asks for it by name.
 enum class WhatIsBlocked { stays, runs_again };
 Recovery recover(const Run& run, const Inspection& found, WhatIsBlocked blocked);
 
