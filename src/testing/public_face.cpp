@@ -1,5 +1,5 @@
 // What users see: handles and the environment, over its inside.
-#include "engine/decide.hpp"
+#include "embed/spoken.hpp"
 #include "history/fold.hpp"
 #include "testing/environment.hpp"
 #include "testing/recorded.hpp"
@@ -13,69 +13,19 @@ namespace {
 
 using Entry = EnvironmentImpl::Entry;
 
-template <typename T>
-T unwrap(Result<T> result) {
-  if (!result) throw EngineError{std::move(result).error()};
-  return *std::move(result);
-}
-
-Namespace namespace_of(EnvironmentImpl& environment, const std::optional<std::string>& named) {
-  return named ? unwrap(parse_namespace(*named)) : environment.default_namespace();
-}
-
-std::optional<history::Seconds> seconds(const std::optional<std::chrono::seconds>& given,
-                                        std::string_view name) {
-  if (!given) return std::nullopt;
-  if (given->count() < 1) {
-    throw EngineError{
-        {ErrorCode::invalid_argument,
-         fmt::format("{} must be at least one second, not {}", name, given->count())}};
-  }
-  return given->count();
-}
+using detail::to_reply, detail::unwrap;
 
 engine::StartCommand start_command(EnvironmentImpl& environment, std::string type,
                                    const StartOptions& options, Payload arguments) {
-  const auto* definition = environment.registry().find_workflow(type);
-  if (!definition) {
-    throw EngineError{{ErrorCode::not_found,
-                       fmt::format("workflow type '{}' is not registered in this test", type)}};
-  }
-  if (auto fits = definition->check_arguments(arguments); !fits) {
-    throw EngineError{{ErrorCode::invalid_argument,
-                       fmt::format("cannot start '{}': {}", type, fits.error().message)}};
-  }
-  engine::StartCommand command;
-  command.ns = namespace_of(environment, options.ns);
-  command.instance_id =
-      options.id.empty() ? InstanceId{environment.new_id()} : unwrap(parse_instance_id(options.id));
-  command.workflow_type = std::move(type);
-  command.workflow_class = definition->implementation;
-  command.fingerprint = definition->fingerprint;
-  command.declared = definition->snapshot;
-  command.arguments = std::move(arguments);
-  command.duplicate_start_policy = options.on_duplicate == DuplicateStart::reject
-                                       ? engine::DuplicateStartPolicy::reject_duplicate
-                                       : engine::DuplicateStartPolicy::return_existing_active;
-  command.connection = definition->connection;
-  command.queue = definition->queue;
-  command.business_key = options.business_key;
-  command.labels = options.labels;
-  std::ranges::sort(command.labels);
-  command.memo = options.memo;
-  command.search_attributes = options.search_attributes;
-  command.execution_timeout = seconds(options.execution_timeout, "execution_timeout");
-  command.run_timeout = seconds(options.run_timeout, "run_timeout");
-  return command;
+  return detail::start_command(
+      environment.registry(), environment.default_namespace(), [&] { return environment.new_id(); },
+      std::move(type), options, std::move(arguments));
 }
 
 store::RunRow current_run(EnvironmentImpl& environment, const store::InstanceKey& key) {
   const auto instance = unwrap(environment.store().find_instance(key));
   if (!instance || !instance->current_run) {
-    throw EngineError{
-        {ErrorCode::not_found,
-         fmt::format("instance '{}' {} in namespace '{}'", key.id.str(),
-                     instance ? "has not been started" : "does not exist", key.ns.str())}};
+    throw EngineError{detail::no_such_instance(key, instance.has_value())};
   }
   return *unwrap(environment.store().find_run(*instance->current_run));
 }
@@ -92,17 +42,6 @@ store::RunRow current_run(EnvironmentImpl& environment, const store::InstanceKey
       "workflow '{}' ({}) {}; it waits for {}", run.instance_id.str(), run.workflow_type, why,
       waits.empty() ? "nothing" : fmt::format("{}", fmt::join(waits, " and ")));
   throw Stuck{message, std::move(waits)};
-}
-
-CommandReply to_reply(engine::CommandOutcome outcome) {
-  return {outcome.accepted, std::move(outcome.outcome), std::move(outcome.rejection_reason)};
-}
-
-engine::SignalCommand signal_command(SignalCall signal) {
-  engine::SignalCommand command;
-  command.name = std::move(signal.name);
-  command.arguments = std::move(signal.arguments);
-  return command;
 }
 
 store::InstanceKey key_of(const std::string& ns, const std::string& id) {
@@ -122,19 +61,7 @@ CommandReply close(EnvironmentImpl& environment, const store::InstanceKey& key,
 // ---- handles
 
 RunInfo WorkflowHandle::info() const {
-  const auto row = current_run(*environment_, key_of(ns_, id_));
-  RunInfo info;
-  info.instance_id = row.instance_id.str();
-  info.run_id = row.run_id.str();
-  info.ns = row.ns.str();
-  info.workflow_type = row.workflow_type;
-  info.status = history::to_string(row.status);
-  info.closed_reason = row.closed_reason;
-  info.run_number = static_cast<int>(row.run_number);
-  info.history_events = row.last_sequence;
-  info.started_at = row.started_at;
-  info.closed_at = row.closed_at;
-  return info;
+  return detail::to_info(current_run(*environment_, key_of(ns_, id_)));
 }
 
 History WorkflowHandle::history() const {
@@ -189,7 +116,7 @@ CommandReply WorkflowHandle::repair() {
 
 CommandReply WorkflowHandle::send(SignalCall signal) {
   const Entry entry{*environment_};
-  auto command = signal_command(std::move(signal));
+  auto command = detail::to_command(std::move(signal));
   return to_reply(unwrap(environment_->ask<engine::CommandOutcome>([&](auto& dispatch, auto reply) {
     dispatch.signal(key_of(ns_, id_), std::move(command), std::move(reply));
   })));
@@ -205,9 +132,7 @@ Payload WorkflowHandle::query_erased(std::string_view name, Payload arguments) c
 
 Payload WorkflowHandle::update_erased(std::string_view name, Payload arguments) {
   const Entry entry{*environment_};
-  engine::UpdateCommand command;
-  command.name = std::string{name};
-  command.arguments = std::move(arguments);
+  auto command = detail::update_command(name, std::move(arguments));
   auto answer = environment_->ask<dispatch::UpdateReply>([&](auto& dispatch, auto reply) {
     dispatch.update(key_of(ns_, id_), std::move(command), true, std::move(reply));
   });
@@ -216,19 +141,7 @@ Payload WorkflowHandle::update_erased(std::string_view name, Payload arguments) 
     throw UpdateError{update, "wait_timed_out",
                       fmt::format("on '{}' was accepted and could not be applied yet", id_)};
   }
-  auto reply = unwrap(std::move(answer));
-  if (!reply.outcome.accepted) {
-    std::string why = fmt::format("on '{}' was refused: {}", id_, reply.outcome.rejection_reason);
-    if (!reply.outcome.errors.empty()) {
-      why += " " + to_json(engine::errors_value(reply.outcome.errors));
-    }
-    throw UpdateError{update, reply.outcome.rejection_reason, why};
-  }
-  if (reply.failure) {
-    throw UpdateError{update, "update_failed",
-                      fmt::format("on '{}' failed: {}", id_, reply.failure->message)};
-  }
-  return *std::move(reply.result);
+  return detail::update_result(unwrap(std::move(answer)), update, id_);
 }
 
 // ---- the environment
@@ -273,12 +186,7 @@ WorkflowHandle Environment::start_erased(std::string type, const StartOptions& o
   }
   const auto reply = unwrap(impl_->ask<dispatch::StartReply>(
       [&](auto& dispatch, auto answer) { dispatch.start(std::move(command), std::move(answer)); }));
-  if (!reply.outcome.accepted) {
-    throw EngineError{{ErrorCode::conflict,
-                       fmt::format("instance '{}' could not be started ({}); pick another id or "
-                                   "pass DuplicateStart::return_existing",
-                                   id, reply.outcome.rejection_reason)}};
-  }
+  if (auto refused = detail::start_refused(reply)) throw EngineError{*std::move(refused)};
   return {impl_, ns, id};
 }
 
@@ -287,24 +195,19 @@ WorkflowHandle Environment::start_with_erased(SignalCall signal, std::string typ
   const Entry entry{*impl_};
   auto command = start_command(*impl_, std::move(type), options, std::move(arguments));
   command.duplicate_start_policy = engine::DuplicateStartPolicy::return_existing_active;
-  const std::string ns = command.ns.str(), id = command.instance_id.str();
-  auto message = signal_command(std::move(signal));
-  const std::string name = message.name;
+  const std::string ns = command.ns.str(), id = command.instance_id.str(), name = signal.name;
+  auto message = detail::to_command(std::move(signal));
   const auto reply =
       unwrap(impl_->ask<dispatch::SignalWithStartReply>([&](auto& dispatch, auto answer) {
         dispatch.signal_with_start(std::move(command), std::move(message), std::move(answer));
       }));
-  if (!reply.signal.accepted) {
-    throw EngineError{{ErrorCode::invalid_argument,
-                       fmt::format("cannot start '{}' with signal '{}': {} {}", id, name,
-                                   reply.signal.rejection_reason,
-                                   to_json(engine::errors_value(reply.signal.errors)))}};
-  }
+  detail::throw_if_refused(reply, id, name);
   return {impl_, ns, id};
 }
 
 WorkflowHandle Environment::attach(std::string_view id, std::optional<std::string> ns) const {
-  const store::InstanceKey key{namespace_of(*impl_, ns), unwrap(parse_instance_id(id))};
+  const store::InstanceKey key{ns ? unwrap(parse_namespace(*ns)) : impl_->default_namespace(),
+                               unwrap(parse_instance_id(id))};
   current_run(*impl_, key);  // throws unless it is there
   return {impl_, key.ns.str(), key.id.str()};
 }

@@ -100,6 +100,23 @@ TEST_F(BadInput, InvalidIdsAreRefusedBeforeTheStoreIsTouched) {
   EXPECT_EQ(result_of(engine_.start<int>("count", {.id = std::string(191, 'x')}, 1)), 2);
 }
 
+TEST_F(BadInput, WhatNoRunCanCarryIsRefusedBeforeTheStoreIsTouched) {
+  const std::vector<StartOptions> bad{
+      {.business_key = std::string(192, 'k')},
+      {.labels = {{"team name", "billing"}}},
+      {.labels = {{"team", "billing"}, {"team", "sales"}}},
+      {.memo = Value{"no object"}},
+      {.search_attributes = Value{Value::Map{{"list", Value{Value::Array{1, 2}}}}}},
+      {.execution_timeout = std::chrono::seconds{0}},
+      {.run_timeout = std::chrono::seconds{-1}},
+  };
+  for (const auto& options : bad) {
+    EXPECT_EQ(refusal_of([&] { engine_.start<int>("count", options, 1); }).code,
+              ErrorCode::invalid_argument);
+  }
+  EXPECT_TRUE(engine_.runs().empty());
+}
+
 // proves: E-178
 TEST_F(BadInput, InvalidNamespacesAreRefused) {
   for (const auto& ns :

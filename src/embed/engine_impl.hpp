@@ -1,0 +1,95 @@
+// One engine in one process: its store, its threads, and what callers ask of them.
+#pragma once
+#include "core/clock.hpp"
+#include "core/random.hpp"
+#include "core/ulid.hpp"
+#include "dispatch/dispatch.hpp"
+#include "dispatch/thread_executor.hpp"
+#include "embed/waiter.hpp"
+#include "worker/activity_pool.hpp"
+#include "worker/fiber_host.hpp"
+
+#include <mutex>
+#include <shared_mutex>
+
+namespace dw::detail {
+
+class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
+ public:
+  // Builds every long-lived object once, in the order in which they need each other. Without a
+  // store it opens the one the options name.
+  EngineImpl(Registry registry, EngineOptions options, std::unique_ptr<store::Store> store);
+  ~EngineImpl() { stop(); }
+  EngineImpl(const EngineImpl&) = delete;
+
+  // Activities finish, their outcomes are decided and written, then everything else winds down.
+  void stop();
+
+  const Registry& registry() const { return registry_; }
+
+  engine::StartCommand start_command(std::string type, const StartOptions& options,
+                                     Payload arguments);
+  void start(engine::StartCommand command, DuplicateStart on_duplicate,
+             std::function<void(Result<WorkflowHandle>)> done);
+  WorkflowHandle start_with(SignalCall signal, engine::StartCommand command);
+  std::string reserve(std::string_view type, const StartOptions& options);
+  WorkflowHandle attach(std::string_view id, const std::optional<std::string>& ns);
+
+  RunInfo info(const RunRef& run);
+  std::vector<RunInfo> runs(std::size_t limit);
+  store::StoreCounters counters();
+  RepairPassReport repair_pass(const RepairPass& options);
+
+  CommandReply close(const RunRef& run, engine::CloseCommand::Kind kind, std::string reason);
+  CommandReply archive(const RunRef& run, std::string reason);
+  CommandReply repair(const RunRef& run);
+  void signal(const RunRef& run, SignalCall signal, std::function<void(Result<CommandReply>)> done);
+  Payload query(const RunRef& run, std::string_view name, Payload arguments);
+  Payload update(const RunRef& run, std::string_view name, Payload arguments);
+  // Follows a workflow that continues as new from run to run.
+  void watch(const RunRef& run, dispatch::Reply<dispatch::ClosedRun> reply);
+
+ private:
+  struct ShardRoom {
+    ShardRoom(std::string name, const Clock& clock, const Registry& registry,
+              std::size_t stack_bytes)
+        : random(system_seed()),
+          host(registry, random, stack_bytes),
+          executor(std::move(name), clock) {}
+    SeededRandom random;
+    worker::FiberHost host;
+    dispatch::ThreadExecutor executor;
+  };
+
+  void watch_next(RunRef run, dispatch::Reply<dispatch::ClosedRun> reply);
+  void watch_workflow_threads();
+  Namespace namespace_of(const std::optional<std::string>& named) const;
+  std::string new_id();
+
+  template <typename Read>
+  auto reading(const Read& read) -> decltype(read(std::declval<store::Store&>())) {
+    const std::shared_lock lock{store_gate_};
+    if (!store_) return stopped_error();
+    return read(*store_);
+  }
+
+  const Registry registry_;
+  const EngineOptions options_;
+  const Namespace namespace_;
+  const engine::Compatibility compatibility_;
+  const SystemClock clock_;
+  std::shared_mutex store_gate_;
+  std::unique_ptr<store::Store> store_;  // readers hold store_gate_; gone once stopped
+  std::mutex ids_;
+  std::mutex repair_mutex_;                    // one sweep at a time
+  std::optional<Timestamp> last_repair_pass_;  // guarded by repair_mutex_
+  SeededRandom random_;                        // guarded by ids_
+  UlidSource ulids_;                           // guarded by ids_
+  worker::ActivityPool activities_;
+  dispatch::ThreadExecutor writer_, reader_, time_;
+  std::vector<std::unique_ptr<ShardRoom>> shards_;
+  std::unique_ptr<dispatch::Dispatch> dispatch_;
+  bool stopped_ = false;
+};
+
+}  // namespace dw::detail

@@ -1,0 +1,163 @@
+#include "embed/spoken.hpp"
+
+#include "engine/decide.hpp"
+#include "engine/visibility.hpp"
+
+#include <fmt/format.h>
+
+namespace dw::detail {
+namespace {
+
+std::optional<history::Seconds> seconds(const std::optional<std::chrono::seconds>& given,
+                                        std::string_view name) {
+  if (!given) return std::nullopt;
+  if (given->count() < 1) {
+    throw EngineError{
+        {ErrorCode::invalid_argument,
+         fmt::format("{} must be at least one second, not {}", name, given->count())}};
+  }
+  return given->count();
+}
+
+history::Labels labels(const StartOptions& options) {
+  return unwrap(
+      engine::visibility_labels(Value::Map{options.labels.begin(), options.labels.end()}));
+}
+
+}  // namespace
+
+const WorkflowDefinition& registered(const Registry& registry, std::string_view type) {
+  if (const auto* definition = registry.find_workflow(type)) return *definition;
+  throw EngineError{{ErrorCode::not_found,
+                     fmt::format("workflow type '{}' is not registered in this program", type)}};
+}
+
+InstanceId instance_id(const StartOptions& options, const std::function<std::string()>& new_id) {
+  return options.id.empty() ? InstanceId{new_id()} : unwrap(parse_instance_id(options.id));
+}
+
+engine::StartCommand start_command(const Registry& registry, const Namespace& default_namespace,
+                                   const std::function<std::string()>& new_id, std::string type,
+                                   const StartOptions& options, Payload arguments) {
+  const auto& definition = registered(registry, type);
+  if (auto fits = definition.check_arguments(arguments); !fits) {
+    throw EngineError{{ErrorCode::invalid_argument,
+                       fmt::format("cannot start '{}': {}", type, fits.error().message)}};
+  }
+  engine::StartCommand command;
+  command.ns = options.ns ? unwrap(parse_namespace(*options.ns)) : default_namespace;
+  command.instance_id = instance_id(options, new_id);
+  command.workflow_type = std::move(type);
+  command.workflow_class = definition.implementation;
+  command.fingerprint = definition.fingerprint;
+  command.declared = definition.snapshot;
+  command.arguments = std::move(arguments);
+  command.duplicate_start_policy = options.on_duplicate == DuplicateStart::reject
+                                       ? engine::DuplicateStartPolicy::reject_duplicate
+                                       : engine::DuplicateStartPolicy::return_existing_active;
+  command.connection = definition.connection;
+  command.queue = definition.queue;
+  command.business_key = unwrap(engine::business_key(options.business_key));
+  command.labels = labels(options);
+  if (options.memo) command.memo = unwrap(engine::memo(*options.memo));
+  if (options.search_attributes) {
+    command.search_attributes = unwrap(engine::search_attributes(*options.search_attributes));
+  }
+  command.execution_timeout = seconds(options.execution_timeout, "execution_timeout");
+  command.run_timeout = seconds(options.run_timeout, "run_timeout");
+  return command;
+}
+
+engine::SignalCommand to_command(SignalCall signal) {
+  engine::SignalCommand command;
+  command.name = std::move(signal.name);
+  command.arguments = std::move(signal.arguments);
+  return command;
+}
+
+engine::UpdateCommand update_command(std::string_view name, Payload arguments) {
+  engine::UpdateCommand command;
+  command.name = std::string{name};
+  command.arguments = std::move(arguments);
+  return command;
+}
+
+store::InstanceKey to_key(const RunRef& run) {
+  return {Namespace{run.ns}, InstanceId{run.instance_id}};
+}
+
+RunInfo to_info(const store::RunRow& row) {
+  RunInfo info;
+  info.instance_id = row.instance_id.str();
+  info.run_id = row.run_id.str();
+  info.ns = row.ns.str();
+  info.workflow_type = row.workflow_type;
+  info.status = history::to_string(row.status);
+  info.closed_reason = row.closed_reason;
+  info.run_number = static_cast<int>(row.run_number);
+  info.history_events = row.last_sequence;
+  info.started_at = row.started_at;
+  info.closed_at = row.closed_at;
+  return info;
+}
+
+CommandReply to_reply(engine::CommandOutcome outcome) {
+  return {outcome.accepted, std::move(outcome.outcome), std::move(outcome.rejection_reason)};
+}
+
+std::optional<Error> start_refused(const dispatch::StartReply& reply) {
+  if (reply.outcome.accepted) return std::nullopt;
+  const std::string id = reply.instance_id.str();
+  const std::string& why = reply.outcome.rejection_reason;
+  if (why == "structural_limit_exceeded") {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("cannot start '{}': its arguments are larger than a payload may be "
+                             "({}); pass a reference to them instead",
+                             id, why)};
+  }
+  if (why == "compatibility_blocked") {
+    return Error{ErrorCode::conflict,
+                 fmt::format("cannot start '{}': workers are alive, and none of them takes what "
+                             "this process marks its runs with ({})",
+                             id, why)};
+  }
+  return Error{ErrorCode::conflict,
+               fmt::format("instance '{}' was already started ({}); pick another id or pass "
+                           "DuplicateStart::return_existing",
+                           id, why)};
+}
+
+void throw_if_refused(const dispatch::SignalWithStartReply& reply, const std::string& instance_id,
+                      const std::string& signal) {
+  if (reply.signal.accepted) return;
+  const bool blocked = reply.signal.rejection_reason == "compatibility_blocked";
+  throw EngineError{{blocked ? ErrorCode::conflict : ErrorCode::invalid_argument,
+                     fmt::format("cannot start '{}' with signal '{}': {} {}", instance_id, signal,
+                                 reply.signal.rejection_reason,
+                                 to_json(engine::errors_value(reply.signal.errors)))}};
+}
+
+Payload update_result(dispatch::UpdateReply reply, const std::string& update,
+                      const std::string& instance_id) {
+  if (!reply.outcome.accepted) {
+    std::string why =
+        fmt::format("on '{}' was refused: {}", instance_id, reply.outcome.rejection_reason);
+    if (!reply.outcome.errors.empty()) {
+      why += " " + to_json(engine::errors_value(reply.outcome.errors));
+    }
+    throw UpdateError{update, reply.outcome.rejection_reason, why};
+  }
+  if (reply.failure) {
+    throw UpdateError{update, "update_failed",
+                      fmt::format("on '{}' failed: {}", instance_id, reply.failure->message)};
+  }
+  return *std::move(reply.result);
+}
+
+Error no_such_instance(const store::InstanceKey& key, bool reserved) {
+  return {ErrorCode::not_found,
+          fmt::format("instance '{}' {} in namespace '{}'", key.id.str(),
+                      reserved ? "has not been started" : "does not exist", key.ns.str())};
+}
+
+}  // namespace dw::detail

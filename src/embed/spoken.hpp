@@ -1,0 +1,43 @@
+// Between what users say and what the engine understands: their options as commands, its answers
+// as their types. For every front of the engine that users program against.
+#pragma once
+#include "dispatch/dispatch.hpp"
+
+#include <dw/engine.hpp>
+
+#include <functional>
+
+namespace dw::detail {
+
+template <typename T>
+T unwrap(Result<T> result) {
+  if (!result) throw EngineError{std::move(result).error()};
+  return *std::move(result);
+}
+
+// Throws EngineError: a type nobody registered, arguments that do not fit it, options no run can
+// have. An id is taken from `new_id` where the options name none.
+engine::StartCommand start_command(const Registry& registry, const Namespace& default_namespace,
+                                   const std::function<std::string()>& new_id, std::string type,
+                                   const StartOptions& options, Payload arguments);
+const WorkflowDefinition& registered(const Registry& registry, std::string_view type);
+InstanceId instance_id(const StartOptions& options, const std::function<std::string()>& new_id);
+
+engine::SignalCommand to_command(SignalCall signal);
+engine::UpdateCommand update_command(std::string_view name, Payload arguments);
+store::InstanceKey to_key(const RunRef& run);
+
+RunInfo to_info(const store::RunRow& row);
+CommandReply to_reply(engine::CommandOutcome outcome);
+
+// Why nothing was started; nothing for a start that was accepted.
+std::optional<Error> start_refused(const dispatch::StartReply& reply);
+void throw_if_refused(const dispatch::SignalWithStartReply& reply, const std::string& instance_id,
+                      const std::string& signal);
+// What the update came to. Throws UpdateError unless it completed.
+Payload update_result(dispatch::UpdateReply reply, const std::string& update,
+                      const std::string& instance_id);
+// Nobody of that name, or nobody yet.
+Error no_such_instance(const store::InstanceKey& key, bool reserved);
+
+}  // namespace dw::detail
