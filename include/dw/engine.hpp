@@ -124,6 +124,24 @@ struct CommandReply {
   std::string rejection_reason;  // run_not_active, …
 };
 
+// How far update requests wait, and for how long.
+enum class UpdateStage { accepted, completed };
+struct UpdateOptions {
+  UpdateStage wait_for = UpdateStage::completed;
+  std::optional<std::chrono::milliseconds> timeout = {};  // unset: EngineOptions::update_timeout
+};
+
+// An update as far as it has come. It has an id of its own and goes on, whoever waits for it.
+struct UpdateInfo {
+  std::string update_id;
+  std::string name;
+  std::string status;            // accepted, completed, failed, rejected
+  std::string rejection_reason;  // of a rejected one: unknown_update, …
+  std::string message;           // of a rejected or failed one: why
+  std::optional<Payload> result = {};
+  bool wait_timed_out = false;  // the caller's patience was over first; it is still accepted
+};
+
 // A signal on its way: `engine.start_with(dw::send(approve, "ann"), order, {.id = "o-1"}, …)`.
 struct SignalCall {
   std::string name;
@@ -204,6 +222,12 @@ class WorkflowHandle {
   R update(std::string_view name, const A&... args) {
     return detail::result_as<R>(update_erased(name, detail::arguments_of(args...)), name);
   }
+  // The same as an answer instead of a result or an exception, and without waiting if so wished:
+  //   auto sent = handle.submit_update({.wait_for = dw::UpdateStage::accepted}, "top-up", 5);
+  template <typename... A>
+  UpdateInfo submit_update(const UpdateOptions& options, std::string_view name, const A&... args) {
+    return submit_erased(options, name, detail::arguments_of(args...));
+  }
 
   // Blocks until the run has closed.
   void wait() const;
@@ -216,6 +240,7 @@ class WorkflowHandle {
   Payload wait_for_output() const;
   Payload query_erased(std::string_view name, Payload arguments) const;
   Payload update_erased(std::string_view name, Payload arguments);
+  UpdateInfo submit_erased(const UpdateOptions& options, std::string_view name, Payload arguments);
 
  private:
   std::shared_ptr<detail::EngineImpl> engine_;

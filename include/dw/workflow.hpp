@@ -128,6 +128,7 @@ class Steps {
   virtual std::vector<ChildRef> children() const = 0;
   virtual void signal_child(const ChildRef& child, std::string_view name, Payload arguments) = 0;
   virtual std::int64_t history_length() const = 0;
+  virtual std::int64_t history_fan_out() const = 0;
   virtual Timestamp now() const = 0;
   virtual std::string uuid() = 0;
   virtual const std::string& instance_id() const = 0;
@@ -461,9 +462,18 @@ template <typename... A>
   __builtin_unreachable();
 }
 
-// Events recorded so far: a workflow that lives for ever continues as new every few thousand.
+// How long history had become when the code got here, and the leaves of its largest barrier: the
+// same in every replay. It counts up to the last event the code has waited for.
 inline std::int64_t history_length() {
   return detail::steps().history_length();
+}
+inline std::int64_t history_fan_out() {
+  return detail::steps().history_fan_out();
+}
+// A workflow that lives for ever asks now and then, and continues as new.
+inline bool should_continue_as_new() {
+  constexpr std::int64_t many_events = 10'000, wide_barrier = 200;
+  return history_length() >= many_events || history_fan_out() >= wide_barrier;
 }
 
 // ---- what others see of a workflow

@@ -119,10 +119,11 @@ void Dispatch::signal(store::InstanceKey instance, engine::SignalCommand command
 }
 
 void Dispatch::update(store::InstanceKey instance, engine::UpdateCommand command,
-                      bool until_completed, Reply<UpdateReply> reply) {
+                      bool until_completed, Reply<UpdateReply> reply,
+                      std::optional<Duration> patience) {
   if (committer_.overloaded()) return reply(too_busy("update", instance.id));
   on_instance(std::move(instance),
-              UpdateJob{std::move(command), until_completed, std::move(reply)});
+              UpdateJob{std::move(command), until_completed, std::move(reply), patience});
 }
 
 void Dispatch::query(store::InstanceKey instance, std::optional<RunId> run, std::string name,
@@ -189,7 +190,7 @@ void Dispatch::activity_alive(const ActivityWork& work, std::optional<Value> pro
 void Dispatch::sweep(std::optional<RunId> before) {
   const auto policy = engine::clamped(parts_.repair);
   parts_.time.post_at(parts_.clock.now() + std::chrono::seconds{policy.loop_throttle_seconds},
-                      [this, policy, before = std::move(before)]() mutable {
+                      [this, before = std::move(before)]() mutable {
                         if (stopped_) return;
                         RepairScope scope;
                         scope.at_most = rows_per_sweep;

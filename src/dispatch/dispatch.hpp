@@ -59,7 +59,7 @@ class Dispatch final : private ShardListener {
               Reply<engine::CommandOutcome> reply);
   // Replies when the update is accepted, or, if so wished, when it has been completed.
   void update(store::InstanceKey instance, engine::UpdateCommand command, bool until_completed,
-              Reply<UpdateReply> reply);
+              Reply<UpdateReply> reply, std::optional<Duration> patience = {});
   void query(store::InstanceKey instance, std::optional<RunId> run, std::string name,
              Payload arguments, Reply<Payload> reply);
   void signal_with_start(engine::StartCommand start, engine::SignalCommand signal,

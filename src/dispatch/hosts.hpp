@@ -21,11 +21,12 @@ class WorkflowHost {
   // `now` is when its commands will be recorded.
   virtual engine::Progress run(const RunId& run, std::span<const history::Event> events,
                                Timestamp now) = 0;
-  // Asks a suspended run, or, given its whole history, one that is not here.
-  virtual Result<Payload> query(const RunId& run, std::string_view name,
-                                const Payload& arguments) = 0;
-  virtual Result<Payload> query(const RunId& run, std::span<const history::Event> history,
-                                std::string_view name, const Payload& arguments) = 0;
+  // Asks a suspended run, after telling it the events it has not seen. Its code does not go on.
+  virtual Result<Payload> query_warm(const RunId& run, std::span<const history::Event> unseen,
+                                     std::string_view name, const Payload& arguments) = 0;
+  // Asks a run as it is at the end of that history, whether it is suspended here or not.
+  virtual Result<Payload> query_replayed(const RunId& run, std::span<const history::Event> history,
+                                         std::string_view name, const Payload& arguments) = 0;
   // Drops a suspended run; it can be replayed from history whenever it is needed again.
   virtual void forget(const RunId& run) = 0;
   // What one suspended run is taken to cost, for the bound on memory.

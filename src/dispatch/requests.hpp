@@ -26,9 +26,10 @@ struct ClosedRun {
 // Where an update stands: accepted, or done.
 struct UpdateReply {
   engine::CommandOutcome outcome;
-  bool completed = false;  // with a result or a failure
-  std::optional<Payload> result;
-  std::optional<history::Failure> failure;
+  bool completed = false;       // with a result or a failure
+  bool wait_timed_out = false;  // the caller's patience was over first
+  std::optional<Payload> result = {};
+  std::optional<history::Failure> failure = {};
 };
 
 struct SignalWithStartReply {
@@ -75,6 +76,7 @@ struct UpdateJob {
   engine::UpdateCommand command;
   bool until_completed = true;
   Reply<UpdateReply> reply;
+  std::optional<Duration> patience = {};  // with until_completed: for ever
 };
 struct QueryJob {
   std::string name;

@@ -465,8 +465,14 @@ void Shard::query(Cell& cell, QueryJob job) {
                                        cell.run.state.start.compatibility)});
   }
   if (cell.in_flight > 0) return cell.waiting.push_back(std::move(job));
-  if (cell.warm && cell.unseen.empty()) {
-    return job.reply(parts_.workflows.query(cell.run.id, job.name, bound.arguments));
+  // Suspended with nothing to wake up for: its code stands where a replay would leave it.
+  if (cell.warm && !cell.run.workflow_task) {
+    const auto unseen = std::exchange(cell.unseen, {});
+    return job.reply(parts_.workflows.query_warm(cell.run.id, unseen, job.name, bound.arguments));
+  }
+  if (cell.from_first && cell.run.state.open()) {
+    return job.reply(
+        parts_.workflows.query_replayed(cell.run.id, cell.unseen, job.name, bound.arguments));
   }
   parts_.reader.post([this, run = cell.run.id, job = std::move(job),
                       arguments = std::move(bound.arguments)]() mutable {
@@ -480,7 +486,7 @@ void Shard::query(Cell& cell, QueryJob job) {
       }
       auto events = events_of(**loaded);
       if (!events) return job.reply(events.error());
-      job.reply(parts_.workflows.query(run, *events, job.name, arguments));
+      job.reply(parts_.workflows.query_replayed(run, *events, job.name, arguments));
     });
   });
 }

@@ -127,6 +127,7 @@ class Shard final : public CommitListener {
   void refuse(InFlight record, const Error& error);
   void launch(const RunAddress& run, ActivityWork work);
   void tell_watchers(const RunAddress& run);
+  void watch_update(engine::CommandOutcome accepted, UpdateJob job);
   void tell_update(const history::UpdateCompleted& ended);
   void recheck(const RunAddress& run);
 
@@ -148,6 +149,7 @@ class Shard final : public CommitListener {
   struct UpdateWatch {
     engine::CommandOutcome outcome;
     Reply<UpdateReply> reply;
+    Timestamp until;
   };
   std::unordered_multimap<std::string, UpdateWatch> update_watchers_;  // by update id
   struct Lease {

@@ -83,6 +83,7 @@ void Shard::loaded(const RunId& run, std::uint64_t generation,
 
 Result<std::vector<Event>> events_of(const store::LoadedRun& loaded) {
   std::vector<Event> events;
+  events.reserve(static_cast<std::size_t>(loaded.row.last_sequence));
   for (const store::StoredCommit& commit : loaded.commits) {
     auto bodies = DW_TRY(parse_events(commit.events));
     std::int64_t sequence = commit.first_sequence;

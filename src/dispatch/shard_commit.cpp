@@ -105,10 +105,9 @@ void Shard::won(InFlight record) {
                           [&](UpdateJob& job) {
                             auto accepted = outcome();
                             if (!accepted.accepted || !job.until_completed) {
-                              return job.reply(UpdateReply{std::move(accepted), false, {}, {}});
+                              return job.reply(UpdateReply{.outcome = std::move(accepted)});
                             }
-                            update_watchers_.emplace(accepted.subject,
-                                                     UpdateWatch{accepted, std::move(job.reply)});
+                            watch_update(std::move(accepted), std::move(job));
                           },
                           [](DeliverJob& job) {
                             if (job.done) job.done();
@@ -120,6 +119,20 @@ void Shard::won(InFlight record) {
   if (record.closed) tell_watchers(record.run);
 }
 
+void Shard::watch_update(engine::CommandOutcome accepted, UpdateJob job) {
+  const std::string update = accepted.subject;
+  const Timestamp until = job.patience ? parts_.clock.now() + *job.patience : Timestamp::max();
+  update_watchers_.emplace(update, UpdateWatch{std::move(accepted), std::move(job.reply), until});
+  if (!job.patience) return;
+  parts_.executor.post_at(until, [this, update, until] {
+    auto [watcher, last] = update_watchers_.equal_range(update);
+    while (watcher != last && watcher->second.until != until) ++watcher;
+    if (watcher == last) return;
+    auto waiting = std::move(update_watchers_.extract(watcher).mapped());
+    waiting.reply(UpdateReply{.outcome = std::move(waiting.outcome), .wait_timed_out = true});
+  });
+}
+
 void Shard::tell_update(const UpdateCompleted& ended) {
   auto [first, last] = update_watchers_.equal_range(ended.update_id.str());
   std::vector<UpdateWatch> waiting;
@@ -127,9 +140,9 @@ void Shard::tell_update(const UpdateCompleted& ended) {
     waiting.push_back(std::move(watcher->second));
   }
   update_watchers_.erase(first, last);
-  for (auto& [outcome, reply] : waiting) {
+  for (auto& [outcome, reply, until] : waiting) {
     outcome.outcome = ended.result ? "update_completed" : "update_failed";
-    reply(UpdateReply{std::move(outcome), true, ended.result, ended.failure});
+    reply(UpdateReply{std::move(outcome), true, false, ended.result, ended.failure});
   }
 }
 

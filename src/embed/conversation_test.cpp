@@ -165,7 +165,7 @@ TEST_F(Conversation, AnUndeclaredSignalIsAnAnswerNotAnError) {  // proves: E-15,
   EXPECT_EQ(reply.rejection_reason, "unknown_signal");
 }
 
-TEST_F(Conversation, UpdatesChangeTheStateThatQueriesSee) {  // proves: E-24, E-28, E-30
+TEST_F(Conversation, UpdatesChangeTheStateThatQueriesSee) {  // proves: E-24, E-28
   auto account = engine->start<Account>({.id = "account-1"}, 10);
   EXPECT_EQ(account.query<int>("balance"), 0);
   EXPECT_EQ(account.update<int>("deposit", 4), 4);

@@ -107,7 +107,12 @@ Payload WorkflowHandle::query_erased(std::string_view name, Payload arguments) c
 }
 
 Payload WorkflowHandle::update_erased(std::string_view name, Payload arguments) {
-  return engine_->update(run_, name, std::move(arguments));
+  return detail::update_result(engine_->update(run_, {}, name, std::move(arguments)), id());
+}
+
+UpdateInfo WorkflowHandle::submit_erased(const UpdateOptions& options, std::string_view name,
+                                         Payload arguments) {
+  return engine_->update(run_, options, name, std::move(arguments));
 }
 
 void WorkflowHandle::on_closed(std::function<void()> callback) const {

@@ -272,17 +272,19 @@ Payload EngineImpl::query(const RunRef& run, std::string_view name, Payload argu
   return waiter.get();
 }
 
-Payload EngineImpl::update(const RunRef& run, std::string_view name, Payload arguments) {
-  Waiter<dispatch::UpdateReply> waiter;
-  dispatch_->update(to_key(run), update_command(name, std::move(arguments)), true, waiter.reply());
-  const std::string update{name};
-  if (!waiter.answers_within(options_.update_timeout)) {
-    throw UpdateError{
-        update, "wait_timed_out",
-        fmt::format("on '{}' was accepted and has not been applied after {} ms; it will be",
-                    run.instance_id, options_.update_timeout.count())};
+UpdateInfo EngineImpl::update(const RunRef& run, const UpdateOptions& options,
+                              std::string_view name, Payload arguments) {
+  const auto patience = options.timeout.value_or(options_.update_timeout);
+  if (patience <= patience.zero()) {
+    throw EngineError{{ErrorCode::invalid_argument,
+                       fmt::format("cannot wait {} ms for update '{}' of '{}'; wait at least one, "
+                                   "or for UpdateStage::accepted",
+                                   patience.count(), name, run.instance_id)}};
   }
-  return update_result(waiter.get(), update, run.instance_id);
+  Waiter<dispatch::UpdateReply> waiter;
+  dispatch_->update(to_key(run), update_command(name, std::move(arguments)),
+                    options.wait_for == UpdateStage::completed, waiter.reply(), patience);
+  return to_info(name, waiter.get());
 }
 
 void EngineImpl::watch(const RunRef& run, dispatch::Reply<dispatch::ClosedRun> reply) {

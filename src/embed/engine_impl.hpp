@@ -45,7 +45,8 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
   CommandReply repair(const RunRef& run);
   void signal(const RunRef& run, SignalCall signal, std::function<void(Result<CommandReply>)> done);
   Payload query(const RunRef& run, std::string_view name, Payload arguments);
-  Payload update(const RunRef& run, std::string_view name, Payload arguments);
+  UpdateInfo update(const RunRef& run, const UpdateOptions& options, std::string_view name,
+                    Payload arguments);
   // Follows a workflow that continues as new from run to run.
   void watch(const RunRef& run, dispatch::Reply<dispatch::ClosedRun> reply);
 

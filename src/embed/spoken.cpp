@@ -137,21 +137,44 @@ void throw_if_refused(const dispatch::SignalWithStartReply& reply, const std::st
                                  to_json(engine::errors_value(reply.signal.errors)))}};
 }
 
-Payload update_result(dispatch::UpdateReply reply, const std::string& update,
-                      const std::string& instance_id) {
+UpdateInfo to_info(std::string_view update, dispatch::UpdateReply reply) {
+  UpdateInfo info;
+  info.update_id = std::move(reply.outcome.subject);
+  info.name = std::string{update};
+  info.wait_timed_out = reply.wait_timed_out;
   if (!reply.outcome.accepted) {
-    std::string why =
-        fmt::format("on '{}' was refused: {}", instance_id, reply.outcome.rejection_reason);
+    info.status = "rejected";
+    info.rejection_reason = std::move(reply.outcome.rejection_reason);
+    info.message = info.rejection_reason;
     if (!reply.outcome.errors.empty()) {
-      why += " " + to_json(engine::errors_value(reply.outcome.errors));
+      info.message += " " + to_json(engine::errors_value(reply.outcome.errors));
     }
-    throw UpdateError{update, reply.outcome.rejection_reason, why};
+  } else if (reply.failure) {
+    info.status = "failed";
+    info.message = std::move(reply.failure->message);
+  } else {
+    info.status = reply.completed ? "completed" : "accepted";
+    info.result = std::move(reply.result);
   }
-  if (reply.failure) {
-    throw UpdateError{update, "update_failed",
-                      fmt::format("on '{}' failed: {}", instance_id, reply.failure->message)};
+  return info;
+}
+
+Payload update_result(UpdateInfo update, const std::string& instance_id) {
+  if (update.status == "rejected") {
+    throw UpdateError{update.name, update.rejection_reason,
+                      fmt::format("on '{}' was refused: {}", instance_id, update.message)};
   }
-  return *std::move(reply.result);
+  if (update.status == "failed") {
+    throw UpdateError{update.name, "update_failed",
+                      fmt::format("on '{}' failed: {}", instance_id, update.message)};
+  }
+  if (update.wait_timed_out) {
+    throw UpdateError{
+        update.name, "wait_timed_out",
+        fmt::format("{} on '{}' was accepted and has not been applied in time; it will be",
+                    update.update_id, instance_id)};
+  }
+  return *std::move(update.result);
 }
 
 Error no_such_instance(const store::InstanceKey& key, bool reserved) {

@@ -34,9 +34,9 @@ CommandReply to_reply(engine::CommandOutcome outcome);
 std::optional<Error> start_refused(const dispatch::StartReply& reply);
 void throw_if_refused(const dispatch::SignalWithStartReply& reply, const std::string& instance_id,
                       const std::string& signal);
+UpdateInfo to_info(std::string_view update, dispatch::UpdateReply reply);
 // What the update came to. Throws UpdateError unless it completed.
-Payload update_result(dispatch::UpdateReply reply, const std::string& update,
-                      const std::string& instance_id);
+Payload update_result(UpdateInfo update, const std::string& instance_id);
 // Nobody of that name, or nobody yet.
 Error no_such_instance(const store::InstanceKey& key, bool reserved);
 

@@ -3,7 +3,6 @@
 #include "dispatch/requests.hpp"
 #include "embed/spoken.hpp"
 
-#include <chrono>
 #include <future>
 #include <memory>
 
@@ -22,9 +21,6 @@ class Waiter {
     return [promise = std::move(promise_)](Result<T> result) {
       promise->set_value(std::move(result));
     };
-  }
-  bool answers_within(std::chrono::milliseconds patience) const {
-    return answer_.wait_for(patience) == std::future_status::ready;
   }
   T get() {
     try {

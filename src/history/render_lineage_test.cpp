@@ -12,7 +12,7 @@ std::vector<Told> run(Events... events) {
 
 // ---- the start
 
-// proves: E-17
+// proves: E-17, E-165
 TEST(RenderedStart, ShowsItsContractsWithEveryKey) {
   const auto payload = last_payload({full_start()});
   EXPECT_EQ(text_at(payload, "workflow_definition_fingerprint"), "sha256:12");

@@ -312,6 +312,25 @@ TEST(Branches, AnotherBarrierThanTheRecordedOneBlocksReplay) {  // proves: E-47,
   EXPECT_THAT(blocked->message, HasSubstr("parallel-activities:1:3[0]"));
 }
 
+int one_by_one() {
+  return activity(price, 1) + activity(price, 2);
+}
+TEST(Branches, LeavesThatWereRecordedOutsideABarrierBlockItsReplay) {  // proves: E-49
+  Registry before;
+  before.activity("price", price);
+  before.workflow("both-prices", one_by_one);
+  before.freeze();
+  const auto now = barriers();
+  Story story{before, "both-prices"};
+  story.go();
+  story.deploy(now);
+  const auto blocked = story.go().blocked;
+  ASSERT_TRUE(blocked);
+  EXPECT_EQ(blocked->expected, "parallel all barrier matching current topology");
+  EXPECT_EQ(blocked->step, 1);
+  EXPECT_TRUE(story.state().open()) << "the run does not fail, it waits for code that fits";
+}
+
 // ---- the next run
 
 int countdown(int n) {

@@ -69,6 +69,7 @@ void Execution::finish_feed(const Event& event) {
             fingerprint_ = e.fingerprint;
             arguments_ = e.arguments;
             now_ = at;
+            met_ = event.sequence;
           },
           [&](const ActivityScheduled& e) {
             Step* step = open(e.step, Shape::activity, e.activity_type, type_name(event.body),
@@ -80,14 +81,13 @@ void Execution::finish_feed(const Event& event) {
           },
           [&](const ActivityFailed& e) {
             if (Step* step = resolve(e.activity_id.view(), at)) {
-              step->failure = e.failure;
-              step->failure_id = e.failure_id;
+              step->setback = std::make_unique<Setback>(Setback{e.failure, e.failure_id});
             }
           },
           [&](const ActivityTimedOut& e) {
             if (Step* step = resolve(e.activity_id.view(), at)) {
-              step->failure = Failure{"dw::ActivityTimedOut", "timeout", e.message, false};
-              step->failure_id = e.failure_id;
+              step->setback = std::make_unique<Setback>(Setback{
+                  Failure{"dw::ActivityTimedOut", "timeout", e.message, false}, e.failure_id});
             }
           },
           [&](const TimerScheduled& e) {
@@ -126,9 +126,16 @@ void Execution::finish_feed(const Event& event) {
             if (step) step->fingerprint = e.fingerprint;
           },
           [&](const ConditionWaitSatisfied& e) {
-            if (Step* step = resolve(e.wait_id.view(), at)) step->number = 1;
+            if (Step* step = resolve(e.wait_id.view(), at)) {
+              step->number = 1;
+              step->resolved_by = 0;
+            }
           },
-          [&](const ConditionWaitTimedOut& e) { resolve(e.wait_id.view(), at); },
+          [&](const ConditionWaitTimedOut& e) {
+            if (Step* step = resolve(e.wait_id.view(), at)) {
+              step->resolved_by = step->timed_out.value_or(0);
+            }
+          },
 
           [&](const SignalReceived& e) {
             signals_.push_back({e.signal_id, e.name, e.arguments, event.sequence});
@@ -140,12 +147,15 @@ void Execution::finish_feed(const Event& event) {
             Step* step = resolve(e.wait_id.view(), at);
             const auto signal = std::ranges::find(signals_, e.signal_id, &Received::id);
             if (signal == signals_.end()) return;  // taken by this code before it was recorded
-            if (step) step->value = std::move(signal->arguments);
+            if (step) {
+              step->value = std::move(signal->arguments);
+              step->resolved_by = signal->sequence;
+            }
             signals_.erase(signal);
           },
 
           [&](const UpdateAccepted& e) {
-            pending_.push_back({e.update_id, e.name, e.arguments, 0});
+            pending_.push_back({e.update_id, e.name, e.arguments, event.sequence});
           },
           [&](const UpdateApplied& e) {
             if (std::erase(applied_, e.update_id) > 0) return;
@@ -194,9 +204,8 @@ void Execution::finish_feed(const Event& event) {
 void Execution::child_ended(std::string_view call_id, Timestamp at, const FailureId& failure_id,
                             Failure failure, std::string closed_reason) {
   if (Step* step = resolve(call_id, at)) {
-    step->failure = std::move(failure);
-    step->failure_id = failure_id;
-    step->closed_reason = std::move(closed_reason);
+    step->setback = std::make_unique<Setback>(
+        Setback{std::move(failure), failure_id, std::move(closed_reason)});
   }
 }
 
@@ -214,7 +223,7 @@ Execution::Step* Execution::open(std::int64_t step, Shape shape, std::string det
   Step& opened = steps_.emplace_back();
   opened.shape = shape;
   opened.detail = std::move(detail);
-  opened.opened_by = std::string{opened_by};
+  opened.opened_by = opened_by;
   if (!id.empty()) open_.push_back({std::move(id), step});
   return &opened;
 }
@@ -226,6 +235,7 @@ Execution::Step* Execution::resolve(std::string_view id, Timestamp at) {
   open_.erase(name);
   if (step) {
     step->resolved = true;
+    step->resolved_by = last_sequence_;
     step->resolved_at = at;
   }
   return step;
@@ -260,6 +270,9 @@ void Execution::resume() {
   if (fiber_->finished() || blocked_ || spoiled_) return;
   const CurrentSteps scope{this};
   fiber_->resume();
+  if (!blocked_ || !blocked_at_) return;
+  const auto place = std::exchange(blocked_at_, {})->text();
+  if (!place.empty()) blocked_->message += fmt::format(" (at {})", place);
 }
 
 Payload Execution::query(std::string_view name, const Payload& arguments) {
@@ -318,7 +331,7 @@ void Execution::body() {
     block({"history_shape_mismatch",
            first_step_,
            "the end of the workflow",
-           {steps_.front().opened_by},
+           {std::string{steps_.front().opened_by}},
            fmt::format("workflow '{}' ended before step {}, but its history goes on with {}; bring "
                        "the step back, or guard the change with a version marker",
                        workflow_type_, first_step_, steps_.front().opened_by)});

@@ -7,6 +7,7 @@
 #include "engine/commands.hpp"
 #include "history/events.hpp"
 #include "runtime/fiber.hpp"
+#include "runtime/source_place.hpp"
 
 #include <dw/registry.hpp>
 
@@ -15,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dw::runtime {
@@ -67,17 +69,22 @@ class Execution final : private dw::detail::Steps {
     child,
     continue_as_new
   };
+  struct Setback {
+    history::Failure failure;
+    FailureId id;
+    std::string closed_reason = {};  // of a child
+  };
+  // A long history is thousands of these at a time: what few have stands elsewhere.
   struct Step {
     Shape shape{};
     std::string detail = {};  // the activity's or child's type, the signal's name, the change id
-    std::string opened_by = {};
+    std::string_view opened_by = {};  // an event type
     bool resolved = false;
+    std::int64_t resolved_by = 0;  // the event the code waits for; 0 for what it answers itself
     Timestamp resolved_at = {};
     Payload value = {};
-    std::int64_t number = 0;  // the version, or whether a condition held
-    std::optional<history::Failure> failure = {};
-    FailureId failure_id = {};
-    std::string closed_reason = {};              // of a child that ended without a result
+    std::int64_t number = 0;                     // the version, or whether a condition held
+    std::unique_ptr<Setback> setback = {};       // instead of a value
     std::string fingerprint = {};                // of a condition, with its key in `detail`
     std::optional<std::int64_t> timed_out = {};  // the event that fired a wait's timeout
     Timestamp timed_out_at = {};
@@ -98,7 +105,8 @@ class Execution final : private dw::detail::Steps {
     UpdateId id;
     std::string name;
     Payload arguments;
-    std::int64_t step = 0;  // of a recorded one
+    std::int64_t accepted = 0;  // the event
+    std::int64_t step = 0;      // of a recorded one
   };
   struct Child {
     dw::detail::ChildRef ref;
@@ -126,7 +134,8 @@ class Execution final : private dw::detail::Steps {
   std::vector<dw::detail::ChildRef> children() const override;
   void signal_child(const dw::detail::ChildRef& child, std::string_view name,
                     Payload arguments) override;
-  std::int64_t history_length() const override { return last_sequence_; }
+  std::int64_t history_length() const override { return met_; }
+  std::int64_t history_fan_out() const override { return widest_; }
   Timestamp now() const override { return now_; }
   std::string uuid() override;
   const std::string& instance_id() const override { return instance_id_; }
@@ -138,6 +147,8 @@ class Execution final : private dw::detail::Steps {
   void finish_feed(const history::Event& event);
   Step* find(std::int64_t step);
   Step* resolve(std::string_view id, Timestamp at);
+  // The code has got what that event brought.
+  void meet(std::int64_t sequence);
   Step* open(std::int64_t step, Shape shape, std::string detail, std::string_view opened_by,
              std::string id);
   void child_ended(std::string_view call_id, Timestamp at, const FailureId& failure_id,
@@ -196,7 +207,9 @@ class Execution final : private dw::detail::Steps {
   std::vector<UpdateId> applied_;  // by this code, their record still on the way
   std::vector<Child> children_;
   std::int64_t next_step_ = 1;
-  std::int64_t last_sequence_ = 0;
+  std::int64_t last_sequence_ = 0;  // of the events fed
+  std::int64_t met_ = 0;            // of those, the last one the code has waited for
+  std::int64_t widest_ = 0;         // leaves of the largest barrier it has passed
   std::int64_t signals_sent_ = 0;
   Timestamp now_;
   Timestamp task_time_;
@@ -208,6 +221,7 @@ class Execution final : private dw::detail::Steps {
   std::optional<Survived> thrown_;  // the failure the code is dealing with
   std::vector<engine::WorkflowCommand> commands_;
   std::optional<Blocked> blocked_;
+  std::optional<SourcePlace> blocked_at_;  // until it is spelt out
   bool spoiled_ = false;
   bool replay_only_ = false;
   bool dropping_ = false;

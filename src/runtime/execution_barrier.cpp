@@ -91,8 +91,8 @@ std::vector<Payload> Execution::all(const dw::detail::CallTree& calls) {
       guard_group(step_number, *step, leaves[i].group);
       if (!step->resolved) continue;
       ++resolved;
-      if (!step->failure) continue;
-      if (std::ranges::count(handled_, step->failure_id) > 0) {
+      if (!step->setback) continue;
+      if (std::ranges::count(handled_, step->setback->id) > 0) {
         failed = i;
         break;
       }
@@ -105,6 +105,7 @@ std::vector<Payload> Execution::all(const dw::detail::CallTree& calls) {
     park(number);
   }
 
+  widest_ = std::max(widest_, static_cast<std::int64_t>(leaves.size()));
   std::vector<Payload> results;
   results.reserve(leaves.size());
   std::optional<Step> thrown;
@@ -112,6 +113,7 @@ std::vector<Payload> Execution::all(const dw::detail::CallTree& calls) {
     Step step = pop(number + static_cast<std::int64_t>(i));
     if (failed == none) {
       now_ = std::max(now_, step.resolved_at);
+      meet(step.resolved_by);
       results.push_back(std::move(step.value));
     } else if (i == failed) {
       thrown = std::move(step);
@@ -119,6 +121,7 @@ std::vector<Payload> Execution::all(const dw::detail::CallTree& calls) {
   }
   if (thrown) {
     now_ = thrown->resolved_at;
+    meet(thrown->resolved_by);
     raise(*std::move(thrown), number + static_cast<std::int64_t>(failed));
   }
   return results;

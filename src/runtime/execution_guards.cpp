@@ -24,7 +24,7 @@ void Execution::guard(std::int64_t number, const Step& recorded, Shape shape,
   block({"history_shape_mismatch",
          number,
          asked,
-         {recorded.opened_by},
+         {std::string{recorded.opened_by}},
          fmt::format(
              "step {} of workflow '{}' (instance '{}') was recorded as {}, the code now asks for "
              "{}; deploy code that still takes the recorded step, or guard the change: "
@@ -45,7 +45,7 @@ void Execution::guard_condition(std::int64_t number, const Step& recorded,
   block({"condition_wait_definition_mismatch",
          number,
          options.key,
-         {recorded.opened_by},
+         {std::string{recorded.opened_by}},
          fmt::format("step {} of workflow '{}' (instance '{}') waits for a condition recorded with "
                      "{}, the code now waits with {}{}; deploy code that waits as recorded, then "
                      "repair the run",
@@ -66,7 +66,7 @@ void Execution::guard_group(std::int64_t number, const Step& recorded, const Gro
       {"history_shape_mismatch",
        number,
        "parallel all barrier matching current topology",
-       {recorded.opened_by},
+       {std::string{recorded.opened_by}},
        fmt::format("step {} of workflow '{}' (instance '{}') was recorded in {}, the code now has "
                    "it in {}; deploy code with the recorded barrier, then repair the run",
                    number, workflow_type_, instance_id_, spell(recorded.group), spell(group))});

@@ -58,6 +58,7 @@ void Execution::park_for_good() {
 
 void Execution::block(Blocked why) {
   blocked_ = std::move(why);
+  blocked_at_ = SourcePlace::here();
   // Parked for good: the only way on is a new execution, and this one is unwound then.
   park_for_good();
 }
@@ -127,11 +128,16 @@ Execution::Step Execution::take(std::int64_t number, Shape shape, std::string_vi
       shape != Shape::search_attributes) {
     now_ = step.resolved_at;
   }
+  meet(step.resolved_by);
   return step;
 }
 
+void Execution::meet(std::int64_t sequence) {
+  met_ = std::max(met_, sequence);
+}
+
 void Execution::raise(Step step, std::int64_t number) {
-  const Failure& failure = *step.failure;
+  const auto& [failure, failure_id, closed_reason] = *step.setback;
   const auto resolution = runtime::resolve(registry_, failure);
   const auto blocked = [&](std::string_view source, std::string_view problem) {
     block({"failure_resolution",
@@ -145,16 +151,16 @@ void Execution::raise(Step step, std::int64_t number) {
       resolution.source == Resolution::Source::misconfigured) {
     blocked(to_string(resolution.source), resolution.problem);
   }
-  thrown_ = Survived{step.failure_id, number};
+  thrown_ = Survived{failure_id, number};
   const bool child = step.shape == Shape::child;
-  if (child && (step.closed_reason == "cancelled" || step.closed_reason == "terminated")) {
-    throw ChildError{step.detail, step.closed_reason, failure.exception_class,
-                     failure.exception_type, failure.message};
+  if (child && (closed_reason == "cancelled" || closed_reason == "terminated")) {
+    throw ChildError{step.detail, closed_reason, failure.exception_class, failure.exception_type,
+                     failure.message};
   }
   std::string unreadable;
   try {
     if (child) {
-      const ChildError mark{step.detail, step.closed_reason, failure.exception_class,
+      const ChildError mark{step.detail, closed_reason, failure.exception_class,
                             failure.exception_type, failure.message};
       throw_again(resolution, failure, nullptr, &mark);
     }
@@ -238,7 +244,7 @@ Payload Execution::activity(std::string_view type, const ActivityOptions& option
     commands_.emplace_back(schedule(number, type, options, std::move(arguments)));
   }
   Step step = take(number, Shape::activity, type);
-  if (step.failure) raise(std::move(step), number);
+  if (step.setback) raise(std::move(step), number);
   return std::move(step.value);
 }
 
@@ -259,7 +265,7 @@ Payload Execution::child(std::string_view type, const ChildOptions& options, Pay
     commands_.emplace_back(start_child(number, type, options, std::move(arguments)));
   }
   Step step = take(number, Shape::child, type);
-  if (step.failure) raise(std::move(step), number);
+  if (step.setback) raise(std::move(step), number);
   return std::move(step.value);
 }
 
@@ -288,6 +294,7 @@ bool Execution::await(const std::function<bool()>& holds, const AwaitOptions& op
     }
     if (step && step->timed_out) {
       commands_.emplace_back(engine::CloseCondition{number, false});
+      meet(*step->timed_out);
       run_ahead(number);
       now_ = task_time_;
       return false;
@@ -327,12 +334,14 @@ std::optional<Payload> Execution::await_signal(std::string_view name,
     const bool came = signal != signals_.end();
     if (step && step->timed_out && (!came || signal->sequence > *step->timed_out)) {
       now_ = step->timed_out_at;
+      meet(*step->timed_out);
       run_ahead(number);
       return std::nullopt;
     }
     if (came && !replay_only_) {
       Payload arguments = std::move(signal->arguments);
       commands_.emplace_back(engine::ApplySignal{number, signal->id, seconds_of(timeout)});
+      meet(signal->sequence);
       signals_.erase(signal);
       run_ahead(number);
       now_ = task_time_;

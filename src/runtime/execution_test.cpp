@@ -64,6 +64,91 @@ TEST(Execution, ResumesFromHistoryAloneAfterACrashAtEveryPoint) {  // proves: E-
   EXPECT_EQ(story.count("ActivityScheduled"), 2);
 }
 
+int increase(int n) {
+  return n + 1;
+}
+int then_double(int n) {
+  const int more = activity(increase, n);
+  return activity(twice, more);
+}
+TEST(Execution, CodeIsFoundByItsDurableNamesWhateverItIsCalledNow) {  // proves: E-183
+  Registry renamed;
+  renamed.activity("add", increase);
+  renamed.activity("twice", twice);
+  renamed.workflow("add-then-double", then_double);
+  renamed.freeze();
+  const auto registry = arithmetic();
+  Story story{registry, "add-then-double", Value::Array{1}};
+  story.go();
+  EXPECT_EQ(story.state().start.workflow_type, "add-then-double");
+  story.complete(2);
+  story.deploy(renamed);
+  story.go();
+  EXPECT_EQ(story.open_activity(), "twice");
+  story.complete(4);
+  story.go();
+  EXPECT_EQ(story.output(), Value{4});
+}
+
+int with_and_without_a_timeout(int n) {
+  return activity(add_one, {.start_to_close = std::chrono::seconds{30}}, n) + activity(add_one, n);
+}
+TEST(Execution, TimeoutsBelongToTheCallAndNotToTheActivity) {  // proves: E-168
+  Registry registry;
+  registry.activity("add", add_one);
+  registry.workflow("twice-the-same", with_and_without_a_timeout);
+  registry.freeze();
+  Story story{registry, "twice-the-same", Value::Array{1}};
+  story.go();
+  EXPECT_EQ(story.state().activities.front().retry_policy.start_to_close_timeout, 30);
+  story.complete(2);
+  story.go();
+  EXPECT_EQ(story.state().activities.front().retry_policy.start_to_close_timeout, std::nullopt);
+}
+
+const Signal<int> nudge{"nudge"};
+std::vector<int> lengths() {
+  std::vector<int> seen;
+  const auto look = [&] { seen.push_back(static_cast<int>(history_length())); };
+  look();
+  activity(add_one, 1);
+  look();
+  side_effect([] { return 1; });
+  look();
+  await(nudge);
+  look();
+  await(nudge, std::chrono::seconds{5});
+  look();
+  all(call(add_one, 1), call(add_one, 2));
+  look();
+  return seen;
+}
+TEST(Execution, HistoryIsAsLongInEveryReplayAsItWasWhenTheCodeFirstAsked) {
+  Registry registry;
+  registry.activity("add", add_one);
+  registry.workflow("lengths", lengths).signal(nudge);
+  registry.freeze();
+  const auto run = [&](bool crashing) {
+    Story story{registry, "lengths"};
+    const auto go = [&] {
+      if (crashing) story.crash();
+      EXPECT_FALSE(story.go().blocked);
+    };
+    go();
+    story.complete(2);
+    go();
+    story.signal("nudge", Value::Array{7});
+    go();
+    story.fire_timer();
+    go();
+    story.complete(1, 3);
+    story.complete(0, 2);
+    go();
+    return story.output();
+  };
+  EXPECT_EQ(run(true), run(false));
+}
+
 // ---- the four traps of fibers
 
 int saga(int n) {
@@ -251,6 +336,8 @@ TEST(Execution, ChangedCodeBlocksReplayAndTheOldCodeGoesOn) {  // proves: E-46, 
   EXPECT_EQ(progress.blocked->step, 1);
   EXPECT_EQ(progress.blocked->expected, "activity:twice");
   EXPECT_THAT(progress.blocked->recorded, ElementsAre("ActivityScheduled"));
+  EXPECT_THAT(progress.blocked->message, HasSubstr("(at execution_test.cpp:"));
+  EXPECT_THAT(progress.blocked->message, HasSubstr("other_order"));
   EXPECT_EQ(story.state().status, RunStatus::waiting) << "blocked is not failed";
 
   story.deploy(recorded);

@@ -77,6 +77,7 @@ void Execution::apply_pending(std::int64_t number) {
 }
 
 Payload Execution::run_update(const Update& update) {
+  meet(update.accepted);
   const auto* member = dw::detail::find_member(&definition_->updates, update.name);
   if (!member) {
     throw EngineError{

@@ -141,7 +141,7 @@ Payload WorkflowHandle::update_erased(std::string_view name, Payload arguments) 
     throw UpdateError{update, "wait_timed_out",
                       fmt::format("on '{}' was accepted and could not be applied yet", id_)};
   }
-  return detail::update_result(unwrap(std::move(answer)), update, id_);
+  return detail::update_result(detail::to_info(update, unwrap(std::move(answer))), id_);
 }
 
 // ---- the environment

@@ -1,5 +1,6 @@
 #include "views/summary.hpp"
 
+#include "views/definition.hpp"
 #include "views/row_value.hpp"
 #include "views/transport.hpp"
 
@@ -7,16 +8,6 @@
 
 namespace dw::views {
 namespace {
-
-// Complete: every query and update can be checked without the code.
-bool has_complete_contract(const history::WorkflowStarted& start) {
-  if (!start.declared) return false;
-  const auto has_parameters = [](const Contract& contract) {
-    return contract.parameters.has_value();
-  };
-  return std::ranges::all_of(start.declared->queries, has_parameters) &&
-         std::ranges::all_of(start.declared->updates, has_parameters);
-}
 
 void weigh(Summary& summary, const Budget& budget) {
   bool hard = false;
@@ -64,8 +55,7 @@ Summary summarize(const Account& account, const Sight& sight) {
   summary.search_attributes = state.search_attributes;
   summary.compatibility = start.compatibility;
   summary.declared_entry_mode = start.declared ? "canonical" : "";
-  summary.declared_contract_source =
-      has_complete_contract(start) ? "durable_history" : "unavailable";
+  summary.declared_contract_source = declared_targets(start).source;
   summary.connection = start.connection;
   summary.queue = start.queue;
 

@@ -70,13 +70,15 @@ Result<Payload> ask(runtime::Execution& execution, std::string_view name,
 
 }  // namespace
 
-Result<Payload> FiberHost::query(const RunId& run, std::string_view name,
-                                 const Payload& arguments) {
-  return ask(*executions_.at(run), name, arguments);
+Result<Payload> FiberHost::query_warm(const RunId& run, std::span<const history::Event> unseen,
+                                      std::string_view name, const Payload& arguments) {
+  auto& execution = *executions_.at(run);
+  execution.feed(unseen);
+  return ask(execution, name, arguments);
 }
 
-Result<Payload> FiberHost::query(const RunId& run, std::span<const history::Event> history,
-                                 std::string_view name, const Payload& arguments) {
+Result<Payload> FiberHost::query_replayed(const RunId& run, std::span<const history::Event> history,
+                                          std::string_view name, const Payload& arguments) {
   runtime::install_overflow_handler();
   runtime::Execution execution{registry_, stacks_, random_, run};
   execution.feed(history);

@@ -22,9 +22,10 @@ class FiberHost final : public dispatch::WorkflowHost {
   bool warm(const RunId& run) const override { return executions_.contains(run); }
   engine::Progress run(const RunId& run, std::span<const history::Event> events,
                        Timestamp now) override;
-  Result<Payload> query(const RunId& run, std::string_view name, const Payload& arguments) override;
-  Result<Payload> query(const RunId& run, std::span<const history::Event> history,
-                        std::string_view name, const Payload& arguments) override;
+  Result<Payload> query_warm(const RunId& run, std::span<const history::Event> unseen,
+                             std::string_view name, const Payload& arguments) override;
+  Result<Payload> query_replayed(const RunId& run, std::span<const history::Event> history,
+                                 std::string_view name, const Payload& arguments) override;
   void forget(const RunId& run) override;
   std::size_t bytes_per_run() const override;
 
