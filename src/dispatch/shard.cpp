@@ -333,14 +333,16 @@ bool Shard::decide(Cell& cell, Build& build, InFlight& record, const RunJob& job
             auto decided = engine::decide_repair(
                 cell.run, j.seen ? j.seen->found : engine::Inspection{}, j.command, ctx);
             if (decided.decision.wake) cell.blocked = false;
+            build.recovers = true;
             return decide_command(cell, build, record, std::move(decided));
           },
           [&](const RecoverJob& j) {
             if (!j.seen) return false;
             auto [decision, first] =
-                engine::recover(cell.run, j.seen->found, engine::WhatIsBlocked::stays);
+                engine::recover(cell.run, j.seen->found, engine::WhatIsBlocked::stays, build.now);
             if (!first) return false;
             if (decision.wake) cell.blocked = false;
+            build.recovers = true;
             add(cell, build, std::move(decision));
             return true;
           },
