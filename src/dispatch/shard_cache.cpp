@@ -60,17 +60,7 @@ void Shard::loaded(const RunId& run, std::uint64_t generation,
   if (failed) {
     drop(run);
     for (auto& job : starts) answer(job, *failed);
-    for (auto& job : jobs) {
-      if (const auto* delivery = std::get_if<DeliverJob>(&job);
-          delivery && delivery->task.type == TaskType::activity) {
-        parts_.activities.release();
-        parts_.listener.slot_freed();
-      }
-      InFlight record;
-      record.run = address;
-      record.job = std::move(job);
-      refuse(std::move(record), *failed);
-    }
+    for (auto& job : jobs) unreadable(address, std::move(job), *failed);
     parts_.executor.post_at(parts_.clock.now() + retry_delay,
                             [this, address] { recheck(address); });
     return;

@@ -107,8 +107,9 @@ void Shard::won(InFlight record) {
                             if (!accepted.accepted || !job.until_completed) {
                               return job.reply(UpdateReply{std::move(accepted), false, {}, {}});
                             }
-                            update_watchers_.emplace(accepted.subject,
-                                                     UpdateWatch{accepted, std::move(job.reply)});
+                            update_watchers_.emplace(
+                                accepted.subject,
+                                UpdateWatch{accepted, std::move(job.reply), record.run.run_id, {}});
                           },
                           [](DeliverJob& job) {
                             if (job.done) job.done();
@@ -127,9 +128,9 @@ void Shard::tell_update(const UpdateCompleted& ended) {
     waiting.push_back(std::move(watcher->second));
   }
   update_watchers_.erase(first, last);
-  for (auto& [outcome, reply] : waiting) {
-    outcome.outcome = ended.result ? "update_completed" : "update_failed";
-    reply(UpdateReply{std::move(outcome), true, ended.result, ended.failure});
+  for (UpdateWatch& watch : waiting) {
+    watch.outcome.outcome = ended.result ? "update_completed" : "update_failed";
+    watch.reply(UpdateReply{std::move(watch.outcome), true, ended.result, ended.failure});
   }
 }
 
@@ -171,8 +172,13 @@ void Shard::again(InFlight record) {
     if (for_instance(*job)) return command(record.run.instance, std::move(*job));
     return perform(record.run, std::move(*job));
   }
-  StartJob& job = std::get<StartJob>(record.job);
-  const InstanceKey key = record.run.instance;
+  start_looking(std::move(std::get<StartJob>(record.job)));
+}
+
+// Which run is the current one the store knows best.
+void Shard::start_looking(StartJob job) {
+  const InstanceKey key{job.command.ns, job.command.instance_id};
+  job.looked = true;
   load_instance(key, [this, key, job = std::move(job)](FoundInstance found) mutable {
     if (!found) return answer(job, found.error());
     if (!*found || !(*found)->current_run) return do_start(std::move(job), *found, nullptr);
