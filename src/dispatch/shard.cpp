@@ -170,22 +170,23 @@ void Shard::command(const InstanceKey& instance, RunJob job) {
                        !held->second->run.state.open();
     if (!ended) return perform({instance, known->second}, std::move(job));
   }
-  load_instance(instance, [this, instance, job = std::move(job)](FoundInstance found) mutable {
-    if (found && *found && (*found)->current_run) {
-      const RunId run = *(*found)->current_run;
-      cell_for({instance, run});
-      current_[instance_text(instance)] = run;
-      return perform({instance, run}, std::move(job));
-    }
-    if (found && *found) return refuse_not_started(**found, std::move(job));
-    InFlight record;
-    record.job = std::move(job);
-    refuse(std::move(record),
-           found ? Error{ErrorCode::not_found,
-                         fmt::format("instance '{}' does not exist in namespace '{}'",
-                                     instance.id.str(), instance.ns.str())}
-                 : found.error());
-  });
+  const auto before = find_current(instance);
+  load_instance(instance,
+                [this, instance, before, job = std::move(job)](FoundInstance found) mutable {
+                  if (found && *found && (*found)->current_run) {
+                    const RunId run = note_current(instance, before, *(*found)->current_run);
+                    cell_for({instance, run});
+                    return perform({instance, run}, std::move(job));
+                  }
+                  if (found && *found) return refuse_not_started(**found, std::move(job));
+                  InFlight record;
+                  record.job = std::move(job);
+                  refuse(std::move(record),
+                         found ? Error{ErrorCode::not_found,
+                                       fmt::format("instance '{}' does not exist in namespace '{}'",
+                                                   instance.id.str(), instance.ns.str())}
+                               : found.error());
+                });
 }
 
 // There is no run, nor will there be: the refusal alone is recorded.

@@ -105,6 +105,9 @@ class Shard final : public CommitListener {
   // Loading
   using FoundInstance = Result<std::optional<store::InstanceRow>>;
   void load_instance(store::InstanceKey key, std::function<void(FoundInstance)> then);
+  std::optional<RunId> find_current(const store::InstanceKey& instance) const;
+  RunId note_current(const store::InstanceKey& instance, const std::optional<RunId>& before,
+                     const RunId& found);
   Cell& cell_for(const RunAddress& run);  // loads it when it is not there
   Cell& add_cell(const RunAddress& run);
   void loaded(const RunId& run, std::uint64_t generation,

@@ -15,6 +15,20 @@ void Shard::load_instance(InstanceKey key, std::function<void(FoundInstance)> th
   });
 }
 
+std::optional<RunId> Shard::find_current(const InstanceKey& instance) const {
+  const auto known = current_.find(instance_text(instance));
+  return known == current_.end() ? std::nullopt : std::optional{known->second};
+}
+
+// What was found is the current run, unless somebody here has gone on since it was asked for,
+// `before` being known then: a read that comes late must not bring back a run that was followed.
+RunId Shard::note_current(const InstanceKey& instance, const std::optional<RunId>& before,
+                          const RunId& found) {
+  const auto known = find_current(instance);
+  if (known && known != before) return *known;
+  return current_[instance_text(instance)] = found;
+}
+
 Shard::Cell& Shard::add_cell(const RunAddress& address) {
   auto cell = std::make_unique<Cell>();
   cell->address = address;

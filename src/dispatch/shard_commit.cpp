@@ -179,12 +179,11 @@ void Shard::again(InFlight record) {
 void Shard::start_looking(StartJob job) {
   const InstanceKey key{job.command.ns, job.command.instance_id};
   job.looked = true;
-  load_instance(key, [this, key, job = std::move(job)](FoundInstance found) mutable {
+  load_instance(key, [this, key, before = find_current(key),
+                      job = std::move(job)](FoundInstance found) mutable {
     if (!found) return answer(job, found.error());
     if (!*found || !(*found)->current_run) return do_start(std::move(job), *found, nullptr);
-    const RunAddress address{key, *(*found)->current_run};
-    current_[instance_text(key)] = address.run_id;
-    start_on(address, std::move(job));
+    start_on({key, note_current(key, before, *(*found)->current_run)}, std::move(job));
   });
 }
 

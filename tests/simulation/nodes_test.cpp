@@ -186,6 +186,7 @@ class Nodes : public testing::Test {
   std::optional<dispatch::ClosedRun> closed_;
   std::uint64_t seeds_ = 0;
 };
+using OneNode = Nodes;
 using TwoNodes = Nodes;
 
 TEST_F(TwoNodes, WhoWaitsAtOneHearsOfTheEndAtTheOther) {
@@ -279,6 +280,29 @@ TEST_F(TwoNodes, ANodeThatMissedTheNextRunFindsIt) {
   EXPECT_EQ(start(*a, "sum", 10).run_id, next->run_id);
   EXPECT_EQ(signal(*a, 2), "signal_received");
   EXPECT_EQ(query(*b), 3);
+}
+
+TEST_F(OneNode, AReadThatComesLateDoesNotBringBackARunThatWasFollowed) {
+  auto a = node("a", true);
+  const auto first = start(*a, "sum", 1);
+  signal(*a, 1);
+  // Out of memory, and back by its own id, not by the instance's.
+  start(*a, "sum", 1, "two");
+  start(*a, "sum", 1, "three");
+  watch(*a, first.run_id);
+  pass(1s);
+  ASSERT_TRUE(closed_);
+
+  a->pause_reader(clock_.now() + 2s);
+  std::optional<dispatch::SignalWithStartReply> next;
+  (*a)->signal_with_start(start_of("sum", 10), {put.name, detail::arguments_of(1), {}}, into(next));
+  pass(1s);
+  std::optional<engine::CommandOutcome> racing;
+  (*a)->signal(instance_, {put.name, detail::arguments_of(1), {}}, into(racing));
+  pass(2s);
+  ASSERT_TRUE(next);
+  EXPECT_TRUE(racing);
+  EXPECT_EQ(signal(*a, 1), "signal_received");
 }
 
 }  // namespace
