@@ -78,6 +78,7 @@ struct Shard::Build {
   int spare_slots = 0;                   // activity slots that came with the job
   bool opens_run = false;
   CommitId instance_version;  // with opens_run
+  bool recovers = false;      // rows come back that nobody here may have in mind any more
 
   struct Change {
     TaskChange change;

@@ -16,7 +16,7 @@ constexpr std::size_t rows_per_sweep = 50;
 Dispatch::Dispatch(DispatchParts parts)
     : parts_(std::move(parts)),
       committer_(parts_.store, parts_.writer, parts_.max_queued_commits),
-      timekeeper_(parts_.store, parts_.time, parts_.clock,
+      timekeeper_(parts_.store, parts_.time, parts_.clock, parts_.poll,
                   [this](engine::Task task, std::function<void()> done) {
                     deliver(std::move(task), std::move(done));
                   }),
@@ -28,7 +28,7 @@ Dispatch::Dispatch(DispatchParts parts)
     shards_.push_back(std::make_unique<Shard>(
         ShardParts{parts_.store, committer_, seat.executor, parts_.reader, parts_.clock,
                    seat.random, seat.workflows, parts_.activities, *this, parts_.settings,
-                   parts_.local, parts_.owner, share}));
+                   parts_.local, parts_.owner, share, parts_.poll.has_value()}));
   }
 }
 
@@ -38,6 +38,7 @@ void Dispatch::begin() {
   pulse_.begin();
   timekeeper_.begin();
   check_leases();
+  look_at_watched();
   sweep({});
 }
 
@@ -167,6 +168,7 @@ void Dispatch::activity_ready(engine::Task task) {
   if (!parts_.local.claims) return;
   {
     const std::lock_guard lock{mutex_};
+    if (!ready_already_.insert(task.key).second) return;
     ready_.push_back(std::move(task));
     ready_count_ = ready_.size();
   }
@@ -231,6 +233,7 @@ void Dispatch::pump() {
       if (!ready_.empty()) {
         task = std::move(ready_.front());
         ready_.pop_front();
+        ready_already_.erase(task->key);
         ready_count_ = ready_.size();
       }
     }
@@ -238,6 +241,14 @@ void Dispatch::pump() {
     RunAddress run{{task->ns, task->instance_id}, task->run_id};
     on_run(std::move(run), DeliverJob{*std::move(task), {}});
   }
+}
+
+void Dispatch::look_at_watched() {
+  if (stopped_ || !parts_.poll) return;
+  for (auto& shard : shards_) {
+    shard->executor().post([&shard = *shard] { shard.look_at_watched(); });
+  }
+  parts_.time.post_at(parts_.clock.now() + *parts_.poll, [this] { look_at_watched(); });
 }
 
 void Dispatch::check_leases() {

@@ -34,6 +34,9 @@ struct DispatchParts {
   ShardLimits limits;  // for all shards together
   std::size_t max_queued_commits = 20'000;
   std::string owner;
+  // Others write to this store as well: how often to look for what they did. Absent: nobody does,
+  // and leases of whoever was here before are void.
+  std::optional<std::chrono::seconds> poll = {};
 };
 
 class Dispatch final : private ShardListener {
@@ -76,6 +79,8 @@ class Dispatch final : private ShardListener {
   // Hands waiting activities to their shards, one for each free slot.
   void pump();
   void check_leases();
+  // Whether what somebody here waits for has happened elsewhere.
+  void look_at_watched();
   // Looks at a few open runs at a time, for ever.
   void sweep(std::optional<RunId> before);
 
@@ -96,7 +101,8 @@ class Dispatch final : private ShardListener {
   std::vector<std::unique_ptr<Shard>> shards_;
 
   std::mutex mutex_;
-  std::deque<engine::Task> ready_;  // guarded by mutex_: activities waiting for a slot
+  std::deque<engine::Task> ready_;           // guarded by mutex_: activities waiting for a slot
+  std::set<engine::TaskKey> ready_already_;  // guarded by mutex_: their keys
   std::atomic<std::size_t> ready_count_{0};
   std::atomic<bool> stopped_{false};
 };

@@ -36,7 +36,7 @@ Result<std::optional<Inspected>> inspect(store::Store& store, const RunId& run,
   inspected.found.liveness_state = summary.liveness.state;
   inspected.found.wait_kind = summary.wait.kind;
   inspected.misses_a_task =
-      engine::recover(folded, inspected.found, engine::WhatIsBlocked::stays).first.has_value();
+      engine::recover(folded, inspected.found, engine::WhatIsBlocked::stays, now).first.has_value();
   inspected.scope = engine::repair_scope(start.connection, start.queue, start.compatibility);
   inspected.waiting_since = summary.wait.started_at.value_or(folded.state.started_at);
   return std::optional{std::move(inspected)};

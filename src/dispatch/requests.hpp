@@ -83,6 +83,7 @@ struct QueryJob {
   Payload arguments;
   Reply<Payload> reply;
   bool on_run = false;  // the caller named this very run, not its instance
+  bool looked = false;  // somebody has looked whether others went on with it
 };
 struct HeartbeatJob {
   ActivityId activity_id;
@@ -100,15 +101,28 @@ struct FinishActivityJob {
 struct DeliverJob {
   engine::Task task;
   std::function<void()> done;
+  // Where others write too: how the run stood when somebody looked, and who held the activity by
+  // its row, if it had one.
+  struct Sighting {
+    CommitId version;
+    std::string holder = {};
+    Timestamp held_until = {};
+  };
+  std::optional<Sighting> seen = {};
 };
 // A lease ran out without a word from the attempt that held it.
 struct LostAttemptJob {
   ActivityId activity_id;
   AttemptId attempt_id;
 };
-using RunJob =
-    std::variant<CloseJob, RepairJob, RecoverJob, ArchiveJob, SignalJob, UpdateJob, QueryJob,
-                 WatchJob, FinishActivityJob, HeartbeatJob, DeliverJob, LostAttemptJob>;
+// An attempt that is alive keeps its lease, where others go by the row.
+struct RenewLeaseJob {
+  ActivityId activity_id;
+  AttemptId attempt_id;
+};
+using RunJob = std::variant<CloseJob, RepairJob, RecoverJob, ArchiveJob, SignalJob, UpdateJob,
+                            QueryJob, WatchJob, FinishActivityJob, HeartbeatJob, DeliverJob,
+                            LostAttemptJob, RenewLeaseJob>;
 
 // Is it for the instance, whichever of its runs is current by then?
 inline bool for_instance(const RunJob& job) {
@@ -124,6 +138,7 @@ struct StartJob {
   // With one, start and signal stand or fall together and this reply is the one given.
   std::optional<engine::SignalCommand> signal = {};
   Reply<SignalWithStartReply> both = {};
+  bool looked = false;  // somebody has looked which run is the current one
 };
 
 // Writes an instance without a run.

@@ -49,6 +49,10 @@ void Shard::start_on(const RunAddress& address, StartJob job) {
     current_.erase(instance_text(address.instance));
     return do_start(std::move(job), std::nullopt, nullptr);
   }
+  // The instance may have gone on elsewhere.
+  if (parts_.shared && !job.looked && !cell->loading && !cell->run.state.open()) {
+    return start_looking(std::move(job));
+  }
   // A signal that comes along runs the code, and that is replayed from the first event.
   if (cell->lost_its_code() && runs_code_of(*cell)) {
     if (!cell->idle()) return cell->starts.push_back(std::move(job));
@@ -160,24 +164,29 @@ void Shard::reserve(ReserveJob job) {
 
 void Shard::command(const InstanceKey& instance, RunJob job) {
   if (const auto known = current_.find(instance_text(instance)); known != current_.end()) {
-    return perform({instance, known->second}, std::move(job));
+    const auto held = cells_.find(known->second);
+    // The instance may have gone on elsewhere.
+    const bool ended = parts_.shared && held != cells_.end() && !held->second->loading &&
+                       !held->second->run.state.open();
+    if (!ended) return perform({instance, known->second}, std::move(job));
   }
-  load_instance(instance, [this, instance, job = std::move(job)](FoundInstance found) mutable {
-    if (found && *found && (*found)->current_run) {
-      const RunId run = *(*found)->current_run;
-      cell_for({instance, run});
-      current_[instance_text(instance)] = run;
-      return perform({instance, run}, std::move(job));
-    }
-    if (found && *found) return refuse_not_started(**found, std::move(job));
-    InFlight record;
-    record.job = std::move(job);
-    refuse(std::move(record),
-           found ? Error{ErrorCode::not_found,
-                         fmt::format("instance '{}' does not exist in namespace '{}'",
-                                     instance.id.str(), instance.ns.str())}
-                 : found.error());
-  });
+  const auto before = find_current(instance);
+  load_instance(instance,
+                [this, instance, before, job = std::move(job)](FoundInstance found) mutable {
+                  if (found && *found && (*found)->current_run) {
+                    const RunId run = note_current(instance, before, *(*found)->current_run);
+                    cell_for({instance, run});
+                    return perform({instance, run}, std::move(job));
+                  }
+                  if (found && *found) return refuse_not_started(**found, std::move(job));
+                  InFlight record;
+                  record.job = std::move(job);
+                  refuse(std::move(record),
+                         found ? Error{ErrorCode::not_found,
+                                       fmt::format("instance '{}' does not exist in namespace '{}'",
+                                                   instance.id.str(), instance.ns.str())}
+                               : found.error());
+                });
 }
 
 // There is no run, nor will there be: the refusal alone is recorded.
@@ -270,6 +279,7 @@ void Shard::do_job(Cell& cell, RunJob job) {
                     std::holds_alternative<DeliverJob>(job) ||
                     std::holds_alternative<LostAttemptJob>(job);
   if (build.empty() && owed && cell.in_flight > 0) return cell.waiting.push_back(std::move(job));
+  if (build.empty() && looks_around(cell, job)) return;
   for (; build.spare_slots > 0; --build.spare_slots) {
     parts_.activities.release();
     parts_.listener.slot_freed();
@@ -282,42 +292,6 @@ void Shard::do_job(Cell& cell, RunJob job) {
   }
   record.job = std::move(job);
   post(cell, std::move(build), std::move(record));
-}
-
-// Repair goes by the rows that are there, and by what is durable. True when the job has to wait
-// until somebody has looked.
-bool Shard::looks_first(Cell& cell, RunJob& job) {
-  std::optional<Inspected>* seen = nullptr;
-  if (auto* repair = std::get_if<RepairJob>(&job)) seen = &repair->seen;
-  if (auto* recovery = std::get_if<RecoverJob>(&job)) seen = &recovery->seen;
-  if (!seen || !cell.run.state.open()) return false;
-  if (cell.in_flight > 0) {
-    cell.waiting.push_back(std::move(job));
-    return true;
-  }
-  if (*seen && (*seen)->version == cell.version) return false;
-  parts_.reader.post([this, address = cell.address, job = std::move(job)]() mutable {
-    auto looked = inspect(parts_.store, address.run_id, parts_.local, parts_.clock.now());
-    parts_.executor.post([this, address = std::move(address), job = std::move(job),
-                          looked = std::move(looked)]() mutable {
-      if (!looked) {
-        InFlight record;
-        record.run = address;
-        record.job = std::move(job);
-        return refuse(std::move(record), looked.error());
-      }
-      // Somebody else has written since: what is in memory is not what was looked at.
-      const auto held = cells_.find(address.run_id);
-      if (held != cells_.end() && held->second->idle() &&
-          (!*looked || (*looked)->version != held->second->version)) {
-        drop(address.run_id);
-      }
-      if (auto* repair = std::get_if<RepairJob>(&job)) repair->seen = *std::move(looked);
-      if (auto* recovery = std::get_if<RecoverJob>(&job)) recovery->seen = *std::move(looked);
-      perform(address, std::move(job));
-    });
-  });
-  return true;
 }
 
 // False when the job changes nothing, or was answered on the spot.
@@ -333,14 +307,16 @@ bool Shard::decide(Cell& cell, Build& build, InFlight& record, const RunJob& job
             auto decided = engine::decide_repair(
                 cell.run, j.seen ? j.seen->found : engine::Inspection{}, j.command, ctx);
             if (decided.decision.wake) cell.blocked = false;
+            build.recovers = true;
             return decide_command(cell, build, record, std::move(decided));
           },
           [&](const RecoverJob& j) {
             if (!j.seen) return false;
             auto [decision, first] =
-                engine::recover(cell.run, j.seen->found, engine::WhatIsBlocked::stays);
+                engine::recover(cell.run, j.seen->found, engine::WhatIsBlocked::stays, build.now);
             if (!first) return false;
             if (decision.wake) cell.blocked = false;
+            build.recovers = true;
             add(cell, build, std::move(decision));
             return true;
           },
@@ -396,7 +372,8 @@ bool Shard::decide(Cell& cell, Build& build, InFlight& record, const RunJob& job
             parts_.listener.activity_ready(std::move(task));
             return false;
           },
-          [&](const DeliverJob& j) { return deliver(cell, build, j.task); }},
+          [&](const RenewLeaseJob& j) { return renew_lease(cell, build, j); },
+          [&](const DeliverJob& j) { return deliver(cell, build, j); }},
       job);
 }
 
@@ -407,28 +384,6 @@ bool Shard::decide_command(Cell& cell, Build& build, InFlight& record,
   }
   record.answer = std::move(decided.reply);
   add(cell, build, std::move(decided.decision));
-  return true;
-}
-
-// The lease is renewed at once; history hears of it now and then.
-bool Shard::heartbeat(Cell& cell, Build& build, const HeartbeatJob& job) {
-  const auto lease = leases_.find(job.attempt_id);
-  if (lease == leases_.end()) return false;
-  constexpr auto seldom = std::chrono::seconds{30};
-  constexpr auto with_progress = std::chrono::seconds{5};
-  lease->second.last_seen = build.now;
-  lease->second.expires_at = build.now + parts_.settings.activity_lease;
-  const auto since = build.now - lease->second.recorded_at;
-  const bool record = since >= seldom || (job.progress && since >= with_progress);
-  auto reply = engine::decide_heartbeat(cell.run, job.activity_id, job.attempt_id, job.progress,
-                                        record, context(build.now));
-  if (!reply.can_continue) {
-    *lease->second.cancelled = true;
-    return false;
-  }
-  if (!record) return false;
-  lease->second.recorded_at = build.now;
-  add(cell, build, std::move(reply.decision));
   return true;
 }
 
@@ -465,6 +420,11 @@ void Shard::query(Cell& cell, QueryJob job) {
                                        cell.run.state.start.compatibility)});
   }
   if (cell.in_flight > 0) return cell.waiting.push_back(std::move(job));
+  if (parts_.shared && !std::exchange(job.looked, true)) {
+    RunJob asked = std::move(job);
+    looks_around(cell, asked);
+    return;
+  }
   // Suspended with nothing to wake up for: its code stands where a replay would leave it.
   if (cell.warm && !cell.run.workflow_task) {
     const auto unseen = std::exchange(cell.unseen, {});
@@ -491,8 +451,9 @@ void Shard::query(Cell& cell, QueryJob job) {
   });
 }
 
-bool Shard::deliver(Cell& cell, Build& build, const Task& task) {
+bool Shard::deliver(Cell& cell, Build& build, const DeliverJob& job) {
   const auto ctx = context(build.now);
+  const Task& task = job.task;
   const RunState& state = cell.run.state;
   switch (task.type) {
     case TaskType::intent: {
@@ -505,6 +466,7 @@ bool Shard::deliver(Cell& cell, Build& build, const Task& task) {
             state.activities, ActivityId{task.subject.substr(8)}, &OpenActivity::id);
         std::optional<Timestamp> last_seen;
         if (activity != state.activities.end()) {
+          if (held_elsewhere(cell, *activity, job, build.now)) return false;
           const auto lease = leases_.find(activity->attempt_id);
           if (lease != leases_.end()) last_seen = lease->second.last_seen;
         }
@@ -548,6 +510,7 @@ bool Shard::deliver(Cell& cell, Build& build, const Task& task) {
       }
       // Delivered twice: the attempt that runs here is alive and keeps its lease.
       if (activity->running() && leases_.contains(activity->attempt_id)) return false;
+      if (held_elsewhere(cell, *activity, job, build.now)) return false;
       build.scheduled.push_back(activity->id);
       return true;
     }
@@ -561,25 +524,7 @@ void Shard::record_refusal(Cell& cell, Build& build, const engine::CommandOutcom
   cell.run.state.last_command_sequence = outcome.sequence;
 }
 
-// ---- leases, and the end
-
-void Shard::check_leases() {
-  const Timestamp now = parts_.clock.now();
-  std::vector<std::pair<RunAddress, LostAttemptJob>> lost;
-  for (auto& [attempt, lease] : leases_) {
-    if (lease.expires_at > now) continue;
-    if (parts_.activities.alive(attempt)) {
-      lease.expires_at = now + parts_.settings.activity_lease;
-    } else {
-      lost.emplace_back(lease.run, LostAttemptJob{lease.activity, attempt});
-    }
-  }
-  std::ranges::sort(lost, {}, [](const auto& entry) { return entry.second.attempt_id; });
-  for (auto& [run, job] : lost) {
-    leases_.erase(job.attempt_id);
-    perform(run, std::move(job));
-  }
-}
+// ---- the end
 
 void Shard::stop() {
   stopped_ = true;

@@ -50,6 +50,7 @@ struct ShardParts {
   LocalWork local;
   std::string owner;  // who leases, as it stands in history
   ShardLimits limits;
+  bool shared = false;  // others write to the store: what is in memory may have been overtaken
 };
 
 class Shard final : public CommitListener {
@@ -65,6 +66,8 @@ class Shard final : public CommitListener {
   void command(const store::InstanceKey& instance, RunJob job);
   // Looks through the leases of attempts started here; once every half lease is enough.
   void check_leases();
+  // Others write as well: looks whether what somebody waits for here has happened there.
+  void look_at_watched();
   // Nothing more is decided; open replies get `shutting_down`.
   void stop();
   // Once the executor has stopped as well: lets go of replies that will never be given.
@@ -83,20 +86,28 @@ class Shard final : public CommitListener {
 
   // Jobs
   void start_on(const RunAddress& address, StartJob job);
+  void start_looking(StartJob job);
   void do_start(StartJob job, const std::optional<store::InstanceRow>& instance, Cell* current);
   void do_job(Cell& cell, RunJob job);
   bool decide(Cell& cell, Build& build, InFlight& record, const RunJob& job);
-  bool deliver(Cell& cell, Build& build, const engine::Task& task);
+  bool deliver(Cell& cell, Build& build, const DeliverJob& job);
   bool decide_command(Cell& cell, Build& build, InFlight& record, engine::CommandDecision decided);
   bool heartbeat(Cell& cell, Build& build, const HeartbeatJob& job);
   void query(Cell& cell, QueryJob job);
   bool looks_first(Cell& cell, RunJob& job);
+  bool looks_around(Cell& cell, RunJob& job);
+  bool held_elsewhere(const Cell& cell, const history::OpenActivity& activity,
+                      const DeliverJob& job, Timestamp now) const;
+  bool renew_lease(Cell& cell, Build& build, const RenewLeaseJob& job);
   bool moved_on(Cell& cell, const RunAddress& address, RunJob& job);
   void refuse_not_started(const store::InstanceRow& instance, RunJob job);
 
   // Loading
   using FoundInstance = Result<std::optional<store::InstanceRow>>;
   void load_instance(store::InstanceKey key, std::function<void(FoundInstance)> then);
+  std::optional<RunId> find_current(const store::InstanceKey& instance) const;
+  RunId note_current(const store::InstanceKey& instance, const std::optional<RunId>& before,
+                     const RunId& found);
   Cell& cell_for(const RunAddress& run);  // loads it when it is not there
   Cell& add_cell(const RunAddress& run);
   void loaded(const RunId& run, std::uint64_t generation,
@@ -127,9 +138,13 @@ class Shard final : public CommitListener {
   void refuse(InFlight record, const Error& error);
   void launch(const RunAddress& run, ActivityWork work);
   void tell_watchers(const RunAddress& run);
-  void watch_update(engine::CommandOutcome accepted, UpdateJob job);
+  void watch_update(const RunId& run, engine::CommandOutcome accepted, UpdateJob job);
   void tell_update(const history::UpdateCompleted& ended);
   void recheck(const RunAddress& run);
+  void unreadable(const RunAddress& run, RunJob job, const Error& error);
+  void overtaken(const RunId& run, const CommitId& durable);
+  struct UpdateSeen;
+  void look_at_updates(std::vector<UpdateSeen> updates);
 
   // The cache
   Cell& touch(Cell& cell);
@@ -150,6 +165,8 @@ class Shard final : public CommitListener {
     engine::CommandOutcome outcome;
     Reply<UpdateReply> reply;
     Timestamp until;
+    RunId run;      // that has it, as far as is known here
+    CommitId seen;  // how that run stood when somebody looked
   };
   std::unordered_multimap<std::string, UpdateWatch> update_watchers_;  // by update id
   struct Lease {

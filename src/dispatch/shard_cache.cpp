@@ -15,6 +15,20 @@ void Shard::load_instance(InstanceKey key, std::function<void(FoundInstance)> th
   });
 }
 
+std::optional<RunId> Shard::find_current(const InstanceKey& instance) const {
+  const auto known = current_.find(instance_text(instance));
+  return known == current_.end() ? std::nullopt : std::optional{known->second};
+}
+
+// What was found is the current run, unless somebody here has gone on since it was asked for,
+// `before` being known then: a read that comes late must not bring back a run that was followed.
+RunId Shard::note_current(const InstanceKey& instance, const std::optional<RunId>& before,
+                          const RunId& found) {
+  const auto known = find_current(instance);
+  if (known && known != before) return *known;
+  return current_[instance_text(instance)] = found;
+}
+
 Shard::Cell& Shard::add_cell(const RunAddress& address) {
   auto cell = std::make_unique<Cell>();
   cell->address = address;
@@ -60,17 +74,7 @@ void Shard::loaded(const RunId& run, std::uint64_t generation,
   if (failed) {
     drop(run);
     for (auto& job : starts) answer(job, *failed);
-    for (auto& job : jobs) {
-      if (const auto* delivery = std::get_if<DeliverJob>(&job);
-          delivery && delivery->task.type == TaskType::activity) {
-        parts_.activities.release();
-        parts_.listener.slot_freed();
-      }
-      InFlight record;
-      record.run = address;
-      record.job = std::move(job);
-      refuse(std::move(record), *failed);
-    }
+    for (auto& job : jobs) unreadable(address, std::move(job), *failed);
     parts_.executor.post_at(parts_.clock.now() + retry_delay,
                             [this, address] { recheck(address); });
     return;

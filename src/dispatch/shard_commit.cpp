@@ -107,7 +107,7 @@ void Shard::won(InFlight record) {
                             if (!accepted.accepted || !job.until_completed) {
                               return job.reply(UpdateReply{.outcome = std::move(accepted)});
                             }
-                            watch_update(std::move(accepted), std::move(job));
+                            watch_update(record.run.run_id, std::move(accepted), std::move(job));
                           },
                           [](DeliverJob& job) {
                             if (job.done) job.done();
@@ -119,10 +119,11 @@ void Shard::won(InFlight record) {
   if (record.closed) tell_watchers(record.run);
 }
 
-void Shard::watch_update(engine::CommandOutcome accepted, UpdateJob job) {
+void Shard::watch_update(const RunId& run, engine::CommandOutcome accepted, UpdateJob job) {
   const std::string update = accepted.subject;
   const Timestamp until = job.patience ? parts_.clock.now() + *job.patience : Timestamp::max();
-  update_watchers_.emplace(update, UpdateWatch{std::move(accepted), std::move(job.reply), until});
+  update_watchers_.emplace(update,
+                           UpdateWatch{std::move(accepted), std::move(job.reply), until, run, {}});
   if (!job.patience) return;
   parts_.executor.post_at(until, [this, update, until] {
     auto [watcher, last] = update_watchers_.equal_range(update);
@@ -140,9 +141,9 @@ void Shard::tell_update(const UpdateCompleted& ended) {
     waiting.push_back(std::move(watcher->second));
   }
   update_watchers_.erase(first, last);
-  for (auto& [outcome, reply, until] : waiting) {
-    outcome.outcome = ended.result ? "update_completed" : "update_failed";
-    reply(UpdateReply{std::move(outcome), true, false, ended.result, ended.failure});
+  for (UpdateWatch& watch : waiting) {
+    watch.outcome.outcome = ended.result ? "update_completed" : "update_failed";
+    watch.reply(UpdateReply{std::move(watch.outcome), true, false, ended.result, ended.failure});
   }
 }
 
@@ -184,14 +185,18 @@ void Shard::again(InFlight record) {
     if (for_instance(*job)) return command(record.run.instance, std::move(*job));
     return perform(record.run, std::move(*job));
   }
-  StartJob& job = std::get<StartJob>(record.job);
-  const InstanceKey key = record.run.instance;
-  load_instance(key, [this, key, job = std::move(job)](FoundInstance found) mutable {
+  start_looking(std::move(std::get<StartJob>(record.job)));
+}
+
+// Which run is the current one the store knows best.
+void Shard::start_looking(StartJob job) {
+  const InstanceKey key{job.command.ns, job.command.instance_id};
+  job.looked = true;
+  load_instance(key, [this, key, before = find_current(key),
+                      job = std::move(job)](FoundInstance found) mutable {
     if (!found) return answer(job, found.error());
     if (!*found || !(*found)->current_run) return do_start(std::move(job), *found, nullptr);
-    const RunAddress address{key, *(*found)->current_run};
-    current_[instance_text(key)] = address.run_id;
-    start_on(address, std::move(job));
+    start_on({key, note_current(key, before, *(*found)->current_run)}, std::move(job));
   });
 }
 

@@ -234,11 +234,12 @@ void Shard::post(Cell& cell, Build build, InFlight record) {
 
   const auto change = [&](TaskChange entry, bool ours) {
     const Task& task = entry.task;
-    if (entry.kind == TaskChange::Kind::put && task.status == TaskStatus::ready) {
+    const bool expired = task.status == TaskStatus::leased && task.lease_expires_at <= build.now;
+    if (entry.kind == TaskChange::Kind::put && (task.status == TaskStatus::ready || expired)) {
       if (task.type == TaskType::activity && task.key.available_at <= build.now) {
         record.ready.push_back(task);
       } else if (task.type != TaskType::workflow || task.subject == "deadline" || !ours ||
-                 cell.lost_its_code()) {
+                 cell.lost_its_code() || build.recovers) {
         record.later.push_back(task);
       }
     }

@@ -14,10 +14,16 @@ constexpr int max_outstanding = 512;
 
 }  // namespace
 
-Timekeeper::Timekeeper(store::Store& store, Executor& executor, const Clock& clock, Deliver deliver)
-    : store_(store), executor_(executor), clock_(clock), deliver_(std::move(deliver)) {}
+Timekeeper::Timekeeper(store::Store& store, Executor& executor, const Clock& clock,
+                       std::optional<std::chrono::seconds> poll, Deliver deliver)
+    : store_(store),
+      executor_(executor),
+      clock_(clock),
+      poll_(poll),
+      deliver_(std::move(deliver)) {}
 
 void Timekeeper::begin() {
+  if (poll_) next_look_ = clock_.now() + *poll_;
   executor_.post([this] { tick(); });
 }
 
@@ -42,11 +48,16 @@ void Timekeeper::tick() {
     load(now);
     deliver_due(now);
   }
+  if (poll_ && next_look_ <= now && near_.size() < chunk) {
+    look_around(now);
+    deliver_due(now);
+  }
 
   Timestamp next = std::max(from_micros(horizon_.load()) - window / 2, now + retry_after_error);
   if (!near_.empty() && outstanding_ < max_outstanding) {
     next = std::min(next, near_.begin()->key.available_at);
   }
+  if (poll_) next = std::min(next, std::max(next_look_, now + retry_after_error));
   if (next_tick_ && *next_tick_ <= next && *next_tick_ > now) return;
   next_tick_ = next;
   executor_.post_at(next, [this, next] {
@@ -74,6 +85,22 @@ void Timekeeper::load(Timestamp now) {
   }
   for (engine::Task& task : *tasks) {
     if (task.status != engine::TaskStatus::blocked) near_.insert(std::move(task));
+  }
+}
+
+// Whoever wrote a task delivers it, unless it is gone since, or cannot; then this is who finds it.
+void Timekeeper::look_around(Timestamp now) {
+  auto tasks = store_.due_tasks(looked_, now, chunk);
+  if (!tasks) {
+    spdlog::warn("cannot look for tasks of others, trying again: {}", tasks.error().message);
+    next_look_ = now + retry_after_error;
+    return;
+  }
+  looked_ = tasks->size() == chunk ? std::optional{tasks->back().key} : std::nullopt;
+  next_look_ = now + (looked_ ? std::chrono::seconds{0} : *poll_);
+  for (engine::Task& task : *tasks) {
+    const bool held = task.status == engine::TaskStatus::leased && task.lease_expires_at > now;
+    if (!held && task.status != engine::TaskStatus::blocked) near_.insert(std::move(task));
   }
 }
 

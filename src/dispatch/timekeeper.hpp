@@ -18,7 +18,10 @@ class Timekeeper {
   // Hands out a due task; `done` is called, from anywhere, when it is settled.
   using Deliver = std::function<void(engine::Task task, std::function<void()> done)>;
 
-  Timekeeper(store::Store& store, Executor& executor, const Clock& clock, Deliver deliver);
+  // With `poll`, others write to the store as well: that often it looks for what is due and still
+  // there.
+  Timekeeper(store::Store& store, Executor& executor, const Clock& clock,
+             std::optional<std::chrono::seconds> poll, Deliver deliver);
 
   // Delivers what is due already, then whatever comes due.
   void begin();
@@ -29,11 +32,13 @@ class Timekeeper {
  private:
   void tick();
   void load(Timestamp now);
+  void look_around(Timestamp now);
   void deliver_due(Timestamp now);
 
   store::Store& store_;
   Executor& executor_;
   const Clock& clock_;
+  const std::optional<std::chrono::seconds> poll_;
   const Deliver deliver_;
 
   // Every task due up to here is in near_, or has been delivered. Raised before a scan begins: a
@@ -45,6 +50,8 @@ class Timekeeper {
   };
   std::set<engine::Task, ByKey> near_;
   int outstanding_ = 0;
+  std::optional<engine::TaskKey> looked_;  // where looking around has got to
+  Timestamp next_look_;
   std::optional<Timestamp> next_tick_;
   bool stopped_ = false;
 };

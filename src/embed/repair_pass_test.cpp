@@ -81,6 +81,21 @@ TEST_F(RepairPassTest, WhoeverSweepsBringsBackWhatIsMissingWithoutBeingAbleToRun
   EXPECT_EQ(engine->handle<int>("waits").result(), 42);
 }
 
+TEST_F(RepairPassTest, WhatComesBackIsDeliveredWithoutAnotherStart) {
+  {
+    auto engine = open(all_code());
+    engine->start<int>("request", {.id = "waits"}, 21);
+  }
+  {
+    auto engine = open(no_code());
+    EXPECT_TRUE(engine->attach("waits").send({"go", *encode(Value::Array{})}).accepted);
+  }
+  EXPECT_EQ(delete_every_task(), 1);
+  auto engine = open(all_code());
+  EXPECT_TRUE(engine->repair_pass().clean());
+  EXPECT_EQ(engine->handle<int>("waits").result(), 42);
+}
+
 TEST_F(RepairPassTest, ATimerComesBackAndFires) {
   {
     Registry registry;

@@ -55,6 +55,17 @@ void retry(const Run& run, const OpenActivity& activity, const Failure& failure,
   decision.events.emplace_back(std::move(event));
 }
 
+// The delivery of an attempt that goes on.
+Task leased(const Run& run, const OpenActivity& activity, Timestamp until) {
+  Task task = task_for(run, key_of(run, activity), TaskType::activity);
+  task.queue = activity.queue;
+  task.subject = activity.id.str();
+  task.status = TaskStatus::leased;
+  task.lease_owner = activity.lease_owner;
+  task.lease_expires_at = until;
+  return task;
+}
+
 std::string run_closed_reason(RunStatus status) {
   return status == RunStatus::cancelled    ? "run_cancelled"
          : status == RunStatus::terminated ? "run_terminated"
@@ -176,13 +187,7 @@ HeartbeatReply decide_heartbeat(const Run& run, const ActivityId& id, const Atte
   const Timestamp now = time_of(run, context);
   ActivityHeartbeatRecorded event{id, attempt, now + context.settings.activity_lease,
                                   std::move(progress)};
-  Task task = task_for(run, key_of(run, *activity), TaskType::activity);
-  task.queue = activity->queue;
-  task.subject = id.str();
-  task.status = TaskStatus::leased;
-  task.lease_owner = activity->lease_owner;
-  task.lease_expires_at = event.lease_expires_at;
-  reply.decision.tasks.push_back(put(std::move(task)));
+  reply.decision.tasks.push_back(put(leased(run, *activity, event.lease_expires_at)));
 
   OpenActivity seen = *activity;
   seen.last_heartbeat_at = now;
@@ -194,6 +199,16 @@ HeartbeatReply decide_heartbeat(const Run& run, const ActivityId& id, const Atte
   }
   reply.decision.events.emplace_back(std::move(event));
   return reply;
+}
+
+Decision decide_renew_lease(const Run& run, const ActivityId& id, const AttemptId& attempt,
+                            const Context& context) {
+  Decision decision;
+  const OpenActivity* activity = find(run, id);
+  if (!run.state.open() || !activity || activity->attempt_id != attempt) return decision;
+  decision.tasks.push_back(
+      put(leased(run, *activity, time_of(run, context) + context.settings.activity_lease)));
+  return decision;
 }
 
 Decision decide_activity_timeout(const Run& run, const Task& task,

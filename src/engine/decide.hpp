@@ -171,6 +171,11 @@ HeartbeatReply decide_heartbeat(const Run& run, const ActivityId& activity,
                                 const AttemptId& attempt, std::optional<Value> progress,
                                 bool record, const Context& context);
 
+// Says in the row that its holder is alive, for others who go by it. Decides nothing for an attempt
+// that no longer holds the activity.
+Decision decide_renew_lease(const Run& run, const ActivityId& activity, const AttemptId& attempt,
+                            const Context& context);
+
 // Ends or retries an activity one of whose deadlines has passed; decides nothing before. Heartbeats
 // that history does not hold count too: `last_seen` is the latest one.
 Decision decide_activity_timeout(const Run& run, const Task& task,

@@ -13,25 +13,26 @@ bool runs_the_code(const Task& task) {
 }
 
 // Whoever works on an activity holds its delivery, and moves the watch on its deadlines with every
-// heartbeat: neither row is where history alone would look for it.
-bool is_with_a_worker(const Run& run, const Task& task) {
+// heartbeat: neither row need be where history alone would look for it.
+bool is_with_a_worker(const Run& run, const Task& task, Timestamp now) {
   return std::ranges::any_of(run.state.activities, [&](const OpenActivity& activity) {
-    return activity.running() &&
-           (task.subject == activity.id.str() ||
-            task.subject == fmt::format("{}{}", timeout_subject, activity.id.view()));
+    if (!activity.running() || activity.lease_expires_at <= now) return false;
+    const bool watches = task.subject == fmt::format("{}{}", timeout_subject, activity.id.view());
+    return task.subject == activity.id.str() ||
+           (watches && activity.retry_policy.heartbeat_timeout);
   });
 }
 
 }  // namespace
 
-Recovery recover(const Run& run, const Inspection& found, WhatIsBlocked blocked) {
+Recovery recover(const Run& run, const Inspection& found, WhatIsBlocked blocked, Timestamp now) {
   Recovery recovery;
   for (Task& task : expected_tasks(run)) {
     const auto row = std::ranges::find(found.rows, task.key, &Task::key);
     const bool there = row != found.rows.end();
     const bool stuck = there && row->status == TaskStatus::blocked;
     if (there && !(stuck && blocked == WhatIsBlocked::runs_again)) continue;
-    if (is_with_a_worker(run, task)) continue;
+    if (is_with_a_worker(run, task, now)) continue;
     if (stuck) {
       recovery.decision.tasks.push_back(remove(task.key));
       recovery.decision.wake = true;
@@ -52,7 +53,7 @@ CommandDecision decide_repair(const Run& run, const Inspection& found, const Rep
   if (auto why = not_addressed(run, command.requested_run)) {
     return refused("repair", rejected(facts, why->first, why->second));
   }
-  auto [decision, first] = recover(run, found, WhatIsBlocked::runs_again);
+  auto [decision, first] = recover(run, found, WhatIsBlocked::runs_again, context.now);
   CommandDecision result;
   result.reply = accepted(facts, first ? "repair_dispatched" : "repair_not_needed");
   RepairRequested event{std::move(facts), result.reply.outcome, found.liveness_state,

@@ -18,9 +18,11 @@ struct Recovery {
 };
 // A missing task gets its row back, due when it always was; code that should have run, and has no
 // row to say so, is woken. An activity that is being worked on is left alone: a second delivery
-// would run it twice. A blocked workflow task is run again only when somebody asks for it by name.
+// would run it twice. Once its lease has run out, as far as history knows, its rows come back as
+// they were, and whoever still works on it sees that it is delivered to nobody else. A blocked
+// workflow task is run again only when somebody asks for it by name.
 enum class WhatIsBlocked { stays, runs_again };
-Recovery recover(const Run& run, const Inspection& found, WhatIsBlocked blocked);
+Recovery recover(const Run& run, const Inspection& found, WhatIsBlocked blocked, Timestamp now);
 
 CommandDecision decide_repair(const Run& run, const Inspection& found, const RepairCommand& command,
                               const Context& context);

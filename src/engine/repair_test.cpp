@@ -79,7 +79,32 @@ TEST(DecideRepair, NeverDeliversASecondTimeWhatIsBeingWorkedOn) {
   const auto story = given({workflow_started("invoice"), activity_scheduled("a1", "mail.send")})
                          .when(begin_attempt("a1"), at("09:01"));
   const engine::Inspection no_rows;
-  EXPECT_FALSE(engine::recover(story.run(), no_rows, engine::WhatIsBlocked::runs_again).first);
+  const auto recovered = [&](Timestamp now) {
+    return engine::recover(story.run(), no_rows, engine::WhatIsBlocked::stays, now).decision.tasks;
+  };
+  EXPECT_TRUE(recovered(at("09:05")).empty());
+  // Nobody has heard of the attempt for as long as its lease: its row says so to whoever looks.
+  const auto rows = recovered(at("09:06"));
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows.front().task.status, engine::TaskStatus::leased);
+  EXPECT_EQ(rows.front().task.lease_expires_at, at("09:06"));
+}
+
+TEST(DecideRepair, BringsBackTheWatchOnAnAttemptThatCannotGiveSigns) {
+  history::RetryPolicy policy;
+  policy.start_to_close_timeout = 60;
+  const auto story =
+      given({workflow_started("invoice"), activity_scheduled("a1", "mail.send", policy)})
+          .when(begin_attempt("a1"), at("09:01"));
+  engine::Inspection found;
+  for (const auto& [key, task] : story.open_tasks()) {
+    if (task.type == engine::TaskType::activity) found.rows.push_back(task);
+  }
+  const auto recovery =
+      engine::recover(story.run(), found, engine::WhatIsBlocked::stays, at("09:02"));
+  ASSERT_TRUE(recovery.first);
+  EXPECT_EQ(recovery.first->subject, "timeout:a1");
+  EXPECT_EQ(recovery.first->key.available_at, at("09:02"));
 }
 
 TEST(DecideRepair, WhatIsBlockedRunsAgainOnlyWhenSomebodyAsks) {
@@ -87,8 +112,10 @@ TEST(DecideRepair, WhatIsBlockedRunsAgainOnlyWhenSomebodyAsks) {
       given({workflow_started("invoice")}).when(ParkWorkflowTask{.blocked = true}, at("09:00"));
   engine::Inspection found;
   for (const auto& [key, task] : story.open_tasks()) found.rows.push_back(task);
-  EXPECT_FALSE(engine::recover(story.run(), found, engine::WhatIsBlocked::stays).first);
-  EXPECT_TRUE(engine::recover(story.run(), found, engine::WhatIsBlocked::runs_again).first);
+  EXPECT_FALSE(
+      engine::recover(story.run(), found, engine::WhatIsBlocked::stays, at("09:10")).first);
+  EXPECT_TRUE(
+      engine::recover(story.run(), found, engine::WhatIsBlocked::runs_again, at("09:10")).first);
 }
 
 // proves: E-158

@@ -54,6 +54,8 @@ void Checker::committed(std::span<const store::Transition> batch,
     }
     for (const TaskChange& change : batch[i].tasks) {
       Run& run = runs_[run_of(change.task.key.id)];
+      run.lost_tasks.erase(change.task.key);
+      check_lease(run, change, batch[i].recorded_at);
       if (change.kind == TaskChange::Kind::put) {
         run.tasks[change.task.key] = change.task;
       } else {
@@ -96,6 +98,25 @@ void Checker::committed(std::span<const store::Transition> batch,
     expect(tasks && tasks->size() == expected, "the disk holds {} tasks, {} were written",
            tasks ? tasks->size() : 0, expected);
   }
+}
+
+// Nobody takes what another holds.
+void Checker::check_lease(const Run& run, const TaskChange& change, Timestamp at) {
+  const auto before = run.tasks.find(change.task.key);
+  if (before == run.tasks.end() || before->second.status != engine::TaskStatus::leased) return;
+  if (change.kind != TaskChange::Kind::put || change.task.status != engine::TaskStatus::leased)
+    return;
+  expect(before->second.lease_owner == change.task.lease_owner ||
+             before->second.lease_expires_at <= at,
+         "{}: {} took an activity that {} holds", name_of(run), change.task.lease_owner,
+         before->second.lease_owner);
+}
+
+void Checker::lost(const Task& task) {
+  Run& run = runs_[task.run_id];
+  trace_("store: {} lost a task ({} {})", name_of(run), engine::to_string(task.type), task.subject);
+  run.tasks.erase(task.key);
+  run.lost_tasks.insert(task.key);
 }
 
 // Takes in what the disk has and the checker has not seen.
@@ -219,6 +240,7 @@ void Checker::check_tasks(const Run& run) {
   const RunId& id = run.row.run_id;
   std::size_t expected = 0;
   const auto want = [&](const TaskKey& key, std::string_view what) -> const Task* {
+    if (run.lost_tasks.contains(key)) return nullptr;
     ++expected;
     const auto found = run.tasks.find(key);
     expect(found != run.tasks.end(), "{}: the {} has no task", name_of(run), what);
@@ -239,7 +261,9 @@ void Checker::check_tasks(const Run& run) {
         const bool watched = std::ranges::any_of(run.tasks, [&](const auto& entry) {
           return entry.first.id == watch && entry.first.available_at >= *at;
         });
-        expect(watched, "{}: nobody watches the deadline of activity {}", name_of(run),
+        const bool lost = std::ranges::any_of(run.lost_tasks,
+                                              [&](const TaskKey& key) { return key.id == watch; });
+        expect(watched || lost, "{}: nobody watches the deadline of activity {}", name_of(run),
                activity.id.str());
       }
     }

@@ -30,6 +30,8 @@ class Checker {
   // Called after every commit on the disk, with what the disk answered.
   void committed(std::span<const store::Transition> batch,
                  std::span<const store::CommitOutcome> outcomes, std::string_view by);
+  // The disk has lost this row. Whatever stood on it must come back, or no longer be needed.
+  void lost(const engine::Task& task);
   // Reads everything anew and compares it with what was seen before: after a crash, and at the end.
   void verify_everything();
 
@@ -59,6 +61,15 @@ class Checker {
 
   void may_be_closed(const InstanceId& instance) { closable_.insert(instance); }
 
+  // ---- refusals: was there a moment since the question at which nothing of the instance ran?
+
+  struct Presence {
+    bool active = false;
+    std::size_t ends = 0;  // runs of it that nothing followed
+  };
+  Presence presence(const store::InstanceKey& instance) const;
+  void called_inactive(const store::InstanceKey& instance, const Presence& asked_at);
+
   // ---- queries: where the instance stands, and whether that is an answer to be had since
 
   using Standing = std::map<RunId, std::size_t>;  // commits of each of its runs
@@ -77,6 +88,7 @@ class Checker {
     std::vector<store::StoredCommit> commits;
     std::vector<history::Event> events;
     std::map<engine::TaskKey, engine::Task> tasks;
+    std::set<engine::TaskKey> lost_tasks;
     std::set<CommandId> commands;
     struct Activity {
       std::string type;
@@ -117,8 +129,8 @@ class Checker {
   void note_child_end(Run& run, const history::Event& event, const ChildCallId& call,
                       const RunId& child, std::string_view reason);
   void check_fresh(const Run& run);
-  void check_refusal(const store::InstanceKey& instance, const engine::CommandOutcome& outcome);
   void check_tasks(const Run& run);
+  void check_lease(const Run& run, const engine::TaskChange& change, Timestamp at);
   void check_row(const Run& run);
   void check_closed(const Run& run);
   bool in_intake(const store::InstanceKey& instance, const CommandId& command);

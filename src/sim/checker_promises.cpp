@@ -42,7 +42,6 @@ void Checker::command_answered(const store::InstanceKey& instance,
            instance.id.str(), outcome.outcome);
     if (taken != runs.end()) answered_.push_back({instance, *taken, outcome.command_id});
   } else {
-    check_refusal(instance, outcome);
     expect(in_intake(instance, outcome.command_id),
            "{}: a command was answered with {} and is not durable", instance.id.str(),
            outcome.outcome);
@@ -50,21 +49,26 @@ void Checker::command_answered(const store::InstanceKey& instance,
   }
 }
 
-void Checker::check_refusal(const store::InstanceKey& instance,
-                            const engine::CommandOutcome& outcome) {
-  if (outcome.rejection_reason != "run_not_active") return;
-  const auto ended = [&](const RunId& id) {
+Checker::Presence Checker::presence(const store::InstanceKey& instance) const {
+  Presence presence;
+  const auto runs = instances_.find(instance);
+  if (runs == instances_.end()) return presence;
+  for (const RunId& id : runs->second) {
     const RunState& state = runs_.at(id).state;
-    return !state.open() && state.continued_as.empty();
-  };
-  expect(std::ranges::any_of(instances_[instance], ended),
+    presence.active = state.open() || !state.continued_as.empty();
+    presence.ends += !presence.active;
+  }
+  return presence;
+}
+
+void Checker::called_inactive(const store::InstanceKey& instance, const Presence& asked_at) {
+  expect(!asked_at.active || presence(instance).ends > asked_at.ends,
          "{} has been active all the time and was called inactive", instance.id.str());
 }
 
 void Checker::signal_answered(const store::InstanceKey& instance,
                               const engine::CommandOutcome& outcome, const std::string& text) {
   if (!outcome.accepted) {
-    check_refusal(instance, outcome);
     expect(!said_.contains(text), "{}: '{}' was refused and received", instance.id.str(), text);
     return;
   }
@@ -78,7 +82,6 @@ void Checker::update_answered(const store::InstanceKey& instance,
                               const dispatch::UpdateReply& reply, const std::string& text) {
   const UpdateId id{reply.outcome.subject};
   if (!reply.outcome.accepted) {
-    check_refusal(instance, reply.outcome);
     expect(!said_.contains(text), "{}: update '{}' was refused and accepted", instance.id.str(),
            text);
     return;

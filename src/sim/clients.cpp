@@ -118,15 +118,21 @@ void Clients::stuck(const store::InstanceKey& instance) {
   later(up_to(30s), {.kind = Request::Kind::repair, .instance = instance});
 }
 
-void Clients::connected(dispatch::Dispatch& dispatch) {
-  dispatch_ = &dispatch;
+void Clients::connected(std::size_t node, dispatch::Dispatch& dispatch) {
+  nodes_[node] = &dispatch;
   for (const Request& request : std::exchange(backlog_, {})) later(up_to(200ms), request);
 }
 
-void Clients::disconnected() {
-  dispatch_ = nullptr;
-  for (const auto& [id, request] : open_) backlog_.push_back(request);
-  open_.clear();
+void Clients::disconnected(std::size_t node) {
+  nodes_.erase(node);
+  std::vector<Request> cut_off;
+  std::erase_if(open_, [&](const auto& entry) {
+    if (entry.second.node != node) return false;
+    cut_off.push_back(entry.second);
+    return true;
+  });
+  // Another node may answer.
+  for (const Request& request : cut_off) later(up_to(200ms), request);
 }
 
 engine::StartCommand Clients::start_command(const Client& client,
@@ -148,36 +154,40 @@ engine::StartCommand Clients::start_command(const Client& client,
 }
 
 void Clients::ask(const Request& request) {
-  if (!dispatch_) {
+  if (nodes_.empty()) {
     backlog_.push_back(request);
     return;
   }
+  const auto chosen =
+      std::next(nodes_.begin(), static_cast<std::ptrdiff_t>(random_.below(nodes_.size())));
+  dispatch::Dispatch& node = *chosen->second;
   const std::uint64_t id = ++ids_;
   open_[id] = request;
+  open_[id].node = chosen->first;
   Client& client = clients_[request.client];
   const bool repairs = request.kind == Request::Kind::repair;
+  open_[id].presence = checker_.presence(repairs ? request.instance : client.key);
   trace_("client {}: {}", (repairs ? request.instance : client.key).id.str(), kind_of(request));
   switch (request.kind) {
     case Request::Kind::reserve:
-      dispatch_->reserve(
-          client.key, client.order.workflow_type, [this, id](Result<InstanceId> reply) {
-            const auto asked = take(id);
-            if (!asked) return;
-            if (!reply) return refused(*asked, reply.error());
-            const Client& c = clients_[asked->client];
-            trace_("client {}: reserved", c.key.id.str());
-            checker_.reserved(c.key, c.order.workflow_type);
-            Request start = *asked;
-            start.kind = c.order.hears && random_.below(2) == 0 ? Request::Kind::signal_with_start
-                                                                : Request::Kind::start;
-            later(up_to(2s), start);
-          });
+      node.reserve(client.key, client.order.workflow_type, [this, id](Result<InstanceId> reply) {
+        const auto asked = take(id);
+        if (!asked) return;
+        if (!reply) return refused(*asked, reply.error());
+        const Client& c = clients_[asked->client];
+        trace_("client {}: reserved", c.key.id.str());
+        checker_.reserved(c.key, c.order.workflow_type);
+        Request start = *asked;
+        start.kind = c.order.hears && random_.below(2) == 0 ? Request::Kind::signal_with_start
+                                                            : Request::Kind::start;
+        later(up_to(2s), start);
+      });
       return;
     case Request::Kind::start:
     case Request::Kind::start_other_type: {
       auto command = start_command(client, request.policy);
       if (request.kind == Request::Kind::start_other_type) command.workflow_type = "sim.other";
-      dispatch_->start(std::move(command), [this, id](Result<StartReply> reply) {
+      node.start(std::move(command), [this, id](Result<StartReply> reply) {
         const auto asked = take(id);
         if (!asked) return;
         if (!reply) return refused(*asked, reply.error());
@@ -189,28 +199,27 @@ void Clients::ask(const Request& request) {
       checker_.may_be_closed(client.key.id);
       engine::CloseCommand command{request.close, "asked", {}, "native"};
       if (!client.run.empty() && random_.below(2) == 0) command.requested_run = client.run;
-      dispatch_->close(
-          client.key, std::move(command), [this, id](Result<engine::CommandOutcome> reply) {
-            const auto asked = take(id);
-            if (!asked) return;
-            if (!reply) return refused(*asked, reply.error());
-            const Client& c = clients_[asked->client];
-            trace_("client {}: {}", c.key.id.str(), reply->outcome);
-            checker_.command_answered(c.key, *reply);
-            if (!reply->accepted) return;
-            // The command may have met a run that has been followed since.
-            for (const auto& [run_id, run] : checker_.runs()) {
-              if (run.commands.contains(reply->command_id) && run.state.open()) {
-                checker_.break_off(
-                    fmt::format("{}: a close was answered with {}, and the run is open",
-                                c.key.id.str(), reply->outcome));
-              }
-            }
-          });
+      node.close(client.key, std::move(command), [this, id](Result<engine::CommandOutcome> reply) {
+        const auto asked = take(id);
+        if (!asked) return;
+        if (!reply) return refused(*asked, reply.error());
+        const Client& c = clients_[asked->client];
+        trace_("client {}: {}", c.key.id.str(), reply->outcome);
+        checker_.command_answered(c.key, *reply);
+        judge(*asked, *reply);
+        if (!reply->accepted) return;
+        // The command may have met a run that has been followed since.
+        for (const auto& [run_id, run] : checker_.runs()) {
+          if (run.commands.contains(reply->command_id) && run.state.open()) {
+            checker_.break_off(fmt::format("{}: a close was answered with {}, and the run is open",
+                                           c.key.id.str(), reply->outcome));
+          }
+        }
+      });
       return;
     }
     case Request::Kind::watch:
-      dispatch_->watch({client.key, request.run}, [this, id](Result<dispatch::ClosedRun> reply) {
+      node.watch({client.key, request.run}, [this, id](Result<dispatch::ClosedRun> reply) {
         const auto asked = take(id);
         if (!asked) return;
         if (!reply) return refused(*asked, reply.error());
@@ -224,35 +233,35 @@ void Clients::ask(const Request& request) {
       });
       return;
     case Request::Kind::repair:
-      dispatch_->repair(request.instance, {}, [this, id](Result<engine::CommandOutcome> reply) {
+      node.repair(request.instance, {}, [this, id](Result<engine::CommandOutcome> reply) {
         const auto asked = take(id);
         if (!asked) return;
         if (!reply) return refused(*asked, reply.error());
         trace_("client {}: {}", asked->instance.id.str(), reply->outcome);
         checker_.command_answered(asked->instance, *reply);
+        judge(*asked, *reply);
       });
       return;
     case Request::Kind::query:
       open_[id].asked_at = checker_.standing(client.key);
-      dispatch_->query(client.key, {}, "look", detail::arguments_of(),
-                       [this, id](Result<Payload> reply) {
-                         const auto asked = take(id);
-                         if (!asked) return;
-                         if (!reply) return refused(*asked, reply.error());
-                         const Client& c = clients_[asked->client];
-                         trace_("client {}: answered", c.key.id.str());
-                         checker_.query_answered(c.key, asked->asked_at, *reply);
-                         talk_on(*asked);
-                       });
+      node.query(client.key, {}, "look", detail::arguments_of(), [this, id](Result<Payload> reply) {
+        const auto asked = take(id);
+        if (!asked) return;
+        if (!reply) return refused(*asked, reply.error());
+        const Client& c = clients_[asked->client];
+        trace_("client {}: answered", c.key.id.str());
+        checker_.query_answered(c.key, asked->asked_at, *reply);
+        talk_on(*asked);
+      });
       return;
     case Request::Kind::signal:
     case Request::Kind::update:
     case Request::Kind::signal_with_start:
-      return say(id, open_[id]);
+      return say(node, id, open_[id]);
   }
 }
 
-void Clients::say(std::uint64_t id, Request& request) {
+void Clients::say(dispatch::Dispatch& node, std::uint64_t id, Request& request) {
   Client& client = clients_[request.client];
   // A new word each time: whether the last one arrived nobody may know.
   request.text = fmt::format("{}#{}", client.key.id.str(), ++texts_);
@@ -263,7 +272,7 @@ void Clients::say(std::uint64_t id, Request& request) {
     const auto amount = static_cast<std::int64_t>(random_.below(12)) - 2;
     engine::UpdateCommand command{"add", detail::arguments_of(amount, request.text), on_run};
     const bool until_completed = random_.below(3) > 0;
-    dispatch_->update(
+    node.update(
         client.key, std::move(command), until_completed,
         [this, id, amount, until_completed](Result<dispatch::UpdateReply> reply) {
           const auto asked = take(id);
@@ -273,6 +282,7 @@ void Clients::say(std::uint64_t id, Request& request) {
           trace_("client {}: update {} {}", c.key.id.str(), reply->outcome.outcome,
                  reply->outcome.rejection_reason);
           checker_.update_answered(c.key, *reply, asked->text);
+          judge(*asked, reply->outcome);
           if (reply->outcome.accepted && reply->completed != until_completed) {
             checker_.break_off(fmt::format("{}: an update was answered too {}", c.key.id.str(),
                                            until_completed ? "early" : "late"));
@@ -287,23 +297,23 @@ void Clients::say(std::uint64_t id, Request& request) {
   engine::SignalCommand command{word.name, detail::arguments_of(request.text), on_run};
   if (request.kind == Request::Kind::signal) {
     if (plant_ == Plant::signal_doubled) {
-      dispatch_->signal(client.key, command, [](const Result<engine::CommandOutcome>&) {});
+      node.signal(client.key, command, [](const Result<engine::CommandOutcome>&) {});
     }
-    dispatch_->signal(client.key, std::move(command),
-                      [this, id](Result<engine::CommandOutcome> reply) {
-                        const auto asked = take(id);
-                        if (!asked) return;
-                        if (!reply) return refused(*asked, reply.error());
-                        const Client& c = clients_[asked->client];
-                        trace_("client {}: signal {}", c.key.id.str(), reply->outcome);
-                        checker_.command_answered(c.key, *reply);
-                        checker_.signal_answered(c.key, *reply, asked->text);
-                        talk_on(*asked);
-                      });
+    node.signal(client.key, std::move(command), [this, id](Result<engine::CommandOutcome> reply) {
+      const auto asked = take(id);
+      if (!asked) return;
+      if (!reply) return refused(*asked, reply.error());
+      const Client& c = clients_[asked->client];
+      trace_("client {}: signal {}", c.key.id.str(), reply->outcome);
+      checker_.command_answered(c.key, *reply);
+      checker_.signal_answered(c.key, *reply, asked->text);
+      judge(*asked, *reply);
+      talk_on(*asked);
+    });
     return;
   }
   command.requested_run.reset();
-  dispatch_->signal_with_start(
+  node.signal_with_start(
       start_command(client, request.policy), std::move(command),
       [this, id](Result<dispatch::SignalWithStartReply> reply) {
         const auto asked = take(id);
@@ -341,22 +351,16 @@ void Clients::started(const Request& request, const StartReply& reply) {
   const std::string& name = client.key.id.str();
   trace_("client {}: {}", name, reply.outcome.outcome);
   checker_.started(client.key, reply);
+  judge(request, reply.outcome);
   if (request.kind == Request::Kind::start_other_type) {
     return checker_.break_off(fmt::format("{} was started as another type", name));
   }
   const std::string& outcome = reply.outcome.outcome;
   const bool expected = outcome == "started_new" || outcome == "returned_existing_active" ||
                         outcome == "rejected_duplicate";
-  if (!expected || (outcome == "started_new" && !client.run.empty())) {
+  if (!expected || (outcome == "started_new" && std::exchange(client.started, true))) {
     return checker_.break_off(
         fmt::format("{} runs already and was answered with {}", name, outcome));
-  }
-  // A run that goes on as another is active, whoever looks.
-  const Checker::Run* run = checker_.find(reply.run_id);
-  if (outcome == "rejected_duplicate" &&
-      request.policy == DuplicateStartPolicy::return_existing_active && run &&
-      !run->state.continued_as.empty()) {
-    return checker_.break_off(fmt::format("{} continued as new and was taken for closed", name));
   }
   const bool first = client.run.empty();
   if (first) client.run = reply.run_id;
@@ -364,6 +368,16 @@ void Clients::started(const Request& request, const StartReply& reply) {
   if (first && random_.below(6) == 0) {
     later(up_to(10s), {.kind = Request::Kind::start_other_type, .client = request.client});
   }
+}
+
+// Whoever is told that nothing runs there was told the truth.
+void Clients::judge(const Request& asked, const engine::CommandOutcome& outcome) {
+  const bool inactive = outcome.rejection_reason == "run_not_active" ||
+                        (outcome.outcome == "rejected_duplicate" &&
+                         asked.policy == DuplicateStartPolicy::return_existing_active);
+  if (!inactive) return;
+  const bool repairs = asked.kind == Request::Kind::repair;
+  checker_.called_inactive(repairs ? asked.instance : clients_[asked.client].key, asked.presence);
 }
 
 void Clients::refused(const Request& request, const Error& error) {
@@ -382,7 +396,10 @@ void Clients::refused(const Request& request, const Error& error) {
       return later(10ms + up_to(2s), request);
     case ErrorCode::not_found:
       // Too early: nothing of that name was promised to anybody.
-      if (request.kind == Request::Kind::close && client.run.empty()) return;
+      if (request.kind == Request::Kind::close && !request.presence.active &&
+          request.presence.ends == 0) {
+        return;
+      }
       // Nobody here knows the code, and a query runs it.
       if (request.kind == Request::Kind::query) return talk_on(request);
       break;

@@ -30,8 +30,9 @@ class Clients {
 
   // That many workflows, arriving one by one within that time.
   void arrive(std::size_t count, Duration within);
-  void connected(dispatch::Dispatch& dispatch);
-  void disconnected();
+  // Whoever asks asks any node that is up.
+  void connected(std::size_t node, dispatch::Dispatch& dispatch);
+  void disconnected(std::size_t node);
   // An operator sees that this instance is stuck, and has it repaired.
   void stuck(const store::InstanceKey& instance);
 
@@ -47,6 +48,7 @@ class Clients {
     std::set<RunId> watched;  // runs whose end it wants to hear of
     std::size_t open = 0;     // those it has not heard of yet
     std::size_t said = 0;
+    bool started = false;  // by a start of its own; once is enough
     bool talking = false;
     bool reserves = false;
   };
@@ -72,6 +74,8 @@ class Clients {
     store::InstanceKey instance = {};  // to repair
     std::string text = {};             // what was said, this time
     Checker::Standing asked_at = {};   // of a query
+    Checker::Presence presence = {};   // of the instance, when it was asked
+    std::size_t node = 0;              // that was asked
   };
 
   void later(Duration delay, Request request);
@@ -79,6 +83,7 @@ class Clients {
   // Nothing when the request has been answered before: nobody may be answered twice.
   std::optional<Request> take(std::uint64_t id);
   void refused(const Request& request, const Error& error);
+  void judge(const Request& asked, const engine::CommandOutcome& outcome);
   void started(const Request& request, const dispatch::StartReply& reply);
   engine::StartCommand start_command(const Client& client,
                                      engine::DuplicateStartPolicy policy) const;
@@ -87,7 +92,7 @@ class Clients {
   void watch(std::size_t client, const RunId& run);
   void talk(std::size_t client);
   void talk_on(const Request& request);
-  void say(std::uint64_t id, Request& request);
+  void say(dispatch::Dispatch& node, std::uint64_t id, Request& request);
 
   const Registry& registry_;
   const Plant plant_;
@@ -96,7 +101,7 @@ class Clients {
   Random& random_;
   Checker& checker_;
   Trace& trace_;
-  dispatch::Dispatch* dispatch_ = nullptr;
+  std::map<std::size_t, dispatch::Dispatch*> nodes_;
   std::vector<Client> clients_;
   std::uint64_t ids_ = 0;
   std::uint64_t texts_ = 0;

@@ -111,6 +111,7 @@ int main(int argc, char** argv) {
 
   std::vector<Report> failures;
   Report total;
+  std::uint64_t pairs = 0;  // worlds of two nodes
   const auto began = std::chrono::steady_clock::now();
   auto shown = began;
   for (std::uint64_t i = 0; i < arguments.seeds; ++i) {
@@ -121,6 +122,7 @@ int main(int argc, char** argv) {
     auto report = run_world(options);
     total.steps += report.steps;
     total.crashes += report.crashes;
+    pairs += report.nodes == 2;
     total.commits += report.commits;
     total.runs += report.runs;
     total.signals += report.signals;
@@ -158,6 +160,7 @@ int main(int argc, char** argv) {
         .field("first_seed", arguments.first_seed)
         .field("passed", passed)
         .field("failed", failures.size())
+        .field("of_two_nodes", pairs)
         .field("runs", total.runs)
         .field("signals", total.signals)
         .field("updates", total.updates)
@@ -181,10 +184,10 @@ int main(int argc, char** argv) {
     fmt::print("{}\n", out);
   } else {
     fmt::print(
-        "{} passed, {} failed: {} runs ({} children, {} continued), {} signals, {} updates, {} "
-        "steps, "
-        "{} crashes, {} commits in {:.1f} s\n",
-        passed, failures.size(), total.runs, total.children, total.continued, total.signals,
+        "{} passed, {} failed, {} of two nodes: {} runs ({} children, {} continued), {} signals, "
+        "{} "
+        "updates, {} steps, {} crashes, {} commits in {:.1f} s\n",
+        passed, failures.size(), pairs, total.runs, total.children, total.continued, total.signals,
         total.updates, total.steps, total.crashes, total.commits, took.count());
   }
   return failures.empty() ? 0 : 1;

@@ -29,8 +29,18 @@ std::span<const PlantName> plants() {
                 "an update is acknowledged before it is durable"},
       PlantName{Plant::carry_over_lost, "carry-over-lost",
                 "what a run leaves to the next one gets lost on the way"},
+      PlantName{Plant::stale_node_accepted, "stale-node-accepted",
+                "the store applies what a node decided on a state that the other has changed"},
+      PlantName{Plant::lease_ignored, "lease-ignored", "a node takes what the other holds"},
+      PlantName{Plant::others_ignored, "others-ignored",
+                "a node does not look at what the other does"},
   };
   return names;
+}
+
+bool needs_two_nodes(Plant plant) {
+  return plant == Plant::stale_node_accepted || plant == Plant::lease_ignored ||
+         plant == Plant::others_ignored;
 }
 
 Faults draw_faults(Random& random) {
@@ -60,12 +70,15 @@ Faults draw_faults(Random& random) {
   faults.slow = draw(10, 50);
   faults.error = draw(3, 20);
   faults.deploy = draw(2, 6);
+  faults.lost_row = draw(50, 500);
+  faults.pause = draw(200, 2'000);
   return faults;
 }
 
 void encourage(Faults& faults, Plant plant) {
   if (plant == Plant::lost_race_accepted) faults.rival_in_commit = {5};
   if (plant == Plant::stale_attempt) faults.zombie = {4};
+  if (plant == Plant::stale_node_accepted) faults.rival = faults.rival_in_commit = {};
 }
 
 }  // namespace dw::sim

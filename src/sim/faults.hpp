@@ -24,6 +24,10 @@ enum class Plant {
   signal_doubled,      // a signal is delivered twice
   update_early,        // an update is acknowledged before it is durable
   carry_over_lost,     // what a run leaves to the next one gets lost on the way
+  // Of two nodes
+  stale_node_accepted,  // what a node decides on a state that the other has changed is applied
+  lease_ignored,        // a node takes what the other holds
+  others_ignored,       // a node does not look at what the other does
 };
 
 struct PlantName {
@@ -32,6 +36,7 @@ struct PlantName {
   std::string_view what;
 };
 std::span<const PlantName> plants();
+bool needs_two_nodes(Plant plant);
 
 // One in so many, 0 for never.
 struct OneIn {
@@ -56,8 +61,10 @@ struct Faults {
   OneIn crash;
   OneIn stop;   // an orderly shutdown, cut short
   OneIn stall;  // one thread stands still
+  OneIn pause;  // a whole node does, until everybody takes it for dead
   OneIn rival;
   OneIn clock_jump;
+  OneIn lost_row;  // a delivery note is gone; history knows what stood on it
   // Of activity attempts
   OneIn die;     // the thread is gone; nobody hears of it
   OneIn zombie;  // given up for dead, and speaks after all

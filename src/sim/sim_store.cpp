@@ -38,6 +38,7 @@ std::vector<CommitOutcome> SimStore::commit(std::span<const Transition> batch) {
   }
   if (faults_.crash_before_commit.hit(random_)) {
     trace_("crash before a batch of {} is durable", batch.size());
+    die_after_this_step();
     throw Crash{};
   }
   if (faults_.slow_commit.hit(random_)) {
@@ -46,6 +47,7 @@ std::vector<CommitOutcome> SimStore::commit(std::span<const Transition> batch) {
   auto outcomes = faults_.partial.hit(random_) ? write_some(batch) : write(batch);
   if (faults_.crash_after_commit.hit(random_)) {
     trace_("crash after a batch of {} became durable", batch.size());
+    die_after_this_step();
     throw Crash{};
   }
   if (faults_.crash_before_wake.hit(random_)) {
@@ -68,7 +70,7 @@ std::vector<CommitOutcome> SimStore::write(std::span<const Transition> batch) {
   }
   auto outcomes = disk_.commit(batch);
   checker_.committed(batch, outcomes, "store");
-  if (plant_ == Plant::lost_race_accepted) {
+  if (plant_ == Plant::lost_race_accepted || plant_ == Plant::stale_node_accepted) {
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const auto* lost = std::get_if<Lost>(&outcomes[i]);
       if (!lost || lost->found.empty()) continue;
@@ -170,6 +172,13 @@ std::vector<Transition> SimStore::misbehave(std::span<const Transition> batch) {
   return bent;
 }
 
+std::vector<store::Task> SimStore::forget_leases(std::vector<store::Task> tasks) const {
+  if (plant_ == Plant::lease_ignored) {
+    for (store::Task& task : tasks) task.lease_expires_at = {};
+  }
+  return tasks;
+}
+
 std::optional<Error> SimStore::read_error() {
   if (!failing || !faults_.read_fails.hit(random_)) return std::nullopt;
   trace_("store: a read failed");
@@ -178,6 +187,7 @@ std::optional<Error> SimStore::read_error() {
 
 Result<void> SimStore::put_worker(const std::string& worker_id,
                                   std::span<const store::WorkerHeartbeat> rows, Timestamp now) {
+  if (auto error = read_error()) return *error;
   return disk_.put_worker(worker_id, rows, now);
 }
 
@@ -210,12 +220,14 @@ Result<std::vector<store::IntakeRow>> SimStore::load_intake(const store::Instanc
 Result<std::vector<store::Task>> SimStore::due_tasks(const std::optional<store::TaskKey>& after,
                                                      Timestamp until, std::size_t limit) {
   if (auto error = read_error()) return *error;
-  return disk_.due_tasks(after, until, limit);
+  auto tasks = disk_.due_tasks(after, until, limit);
+  return forget_leases(*std::move(tasks));
 }
 
 Result<std::vector<store::Task>> SimStore::find_tasks(std::span<const store::TaskKey> keys) {
   if (auto error = read_error()) return *error;
-  return disk_.find_tasks(keys);
+  auto tasks = disk_.find_tasks(keys);
+  return forget_leases(*std::move(tasks));
 }
 
 Result<std::vector<store::WorkerHeartbeat>> SimStore::live_workers(Timestamp now) {

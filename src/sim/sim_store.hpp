@@ -1,5 +1,5 @@
-// A disk that does what disks do. Wraps the store that survives everything; between it and the
-// engine, commits fail, hang, lose their answers and take the process with them.
+// A disk that does what disks do, as one node sees it. Wraps the store that survives everything;
+// between it and the engine, commits fail, hang, lose their answers and take the process with them.
 #pragma once
 #include "sim/checker.hpp"
 #include "sim/faults.hpp"
@@ -10,21 +10,31 @@
 
 namespace dw::sim {
 
-// Thrown out of a commit: the process is gone at this instant. Whoever steps the world catches it.
+// Thrown out of a commit: the process is gone at this instant, and nothing of its step goes on.
+// Whoever steps the world catches it.
 struct Crash {};
 
 class SimStore final : public store::Store {
  public:
-  SimStore(store::Store& disk, Checker& checker, Rival& rival, const Faults& faults, Plant plant,
-           const Clock& clock, Random& random, Trace& trace)
-      : disk_(disk),
-        checker_(checker),
-        rival_(rival),
-        faults_(faults),
-        plant_(plant),
-        clock_(clock),
-        random_(random),
-        trace_(trace) {}
+  struct Parts {
+    store::Store& disk;
+    Checker& checker;
+    Rival& rival;
+    const Faults& faults;
+    Plant plant;
+    const Clock& clock;
+    Random& random;
+    Trace& trace;
+  };
+  explicit SimStore(const Parts& parts)
+      : disk_(parts.disk),
+        checker_(parts.checker),
+        rival_(parts.rival),
+        faults_(parts.faults),
+        plant_(parts.plant),
+        clock_(parts.clock),
+        random_(parts.random),
+        trace_(parts.trace) {}
 
   // While false, nothing fails (a planted bug stays).
   bool failing = true;
@@ -50,6 +60,7 @@ class SimStore final : public store::Store {
   std::vector<store::CommitOutcome> write(std::span<const store::Transition> batch);
   std::vector<store::CommitOutcome> write_some(std::span<const store::Transition> batch);
   std::vector<store::Transition> misbehave(std::span<const store::Transition> batch);
+  std::vector<store::Task> forget_leases(std::vector<store::Task> tasks) const;
   std::optional<Error> read_error();
 
   store::Store& disk_;

@@ -1,5 +1,6 @@
 // One seed, one world: the real engine, dispatch, runtime and worker code on a simulated clock over
-// a store that fails on purpose. Nothing in it depends on anything but its options.
+// a store that fails on purpose; in some worlds two nodes share that store. Nothing in it depends
+// on anything but its options.
 #pragma once
 #include "sim/faults.hpp"
 #include "sim/trace.hpp"
@@ -22,6 +23,7 @@ struct Report {
   std::optional<std::string> broken;  // what did not hold, if anything
   std::uint64_t steps = 0;
   std::uint64_t crashes = 0;
+  std::uint64_t nodes = 0;
   std::uint64_t commits = 0;
   std::uint64_t runs = 0;
   std::uint64_t signals = 0;
