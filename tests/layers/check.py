@@ -14,7 +14,7 @@ FLOORS = {
     "views": 3,
     "bundle": 4,
     "store": 5,
-    "dispatch": 6, "client": 6, "runtime": 6, "sqlite": 6, "postgres": 6,
+    "dispatch": 6, "client": 6, "runtime": 6, "sqlite": 6, "postgres": 6, "upkeep": 6,
     "server": 7, "cli": 7, "worker": 7,
     "main": 8, "embed": 8, "sim": 8, "testing": 8,
 }
@@ -25,11 +25,11 @@ PUBLIC = {
     "payload": "core", "convert": "core", "contract": "core",
     "exceptions": "core", "workflow": "runtime", "registry": "runtime",
     "activity": "worker", "engine": "embed", "dw": "embed",
-    "testing": "testing",
+    "testing": "testing", "upkeep": "embed",
 }
 
 # Only what users include may be used by neighbours on the roof.
-PUBLIC_TO_ALL_ON_THE_ROOF = {"engine", "dw", "activity", "testing"}
+PUBLIC_TO_ALL_ON_THE_ROOF = {"engine", "dw", "activity", "testing", "upkeep"}
 
 HEAVY = re.compile(r'#include [<"](sqlite3\.h|libpq-fe\.h|boost/beast|boost/json|boost/asio)')
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<dw/([a-z_/]+)\.hpp>)')
