@@ -6,6 +6,7 @@
 #include "dispatch/dispatch.hpp"
 #include "dispatch/thread_executor.hpp"
 #include "embed/fleet.hpp"
+#include "embed/housekeeper.hpp"
 #include "store/memory_store.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 #include "worker/activity_pool.hpp"
@@ -107,6 +108,8 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
                                 options_.max_queued_commits,
                                 owner_name()});
     dispatch_->begin();
+    housekeeper_ = std::make_unique<Housekeeper>(
+        HousekeeperParts{*store_, clock_, writer_, reader_, time_, options_.retention});
     watch_workflow_threads();
   }
 
@@ -305,6 +308,14 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
       report.missing_run_failures.push_back({id, message});
     }
     return report;
+  }
+
+  RetentionReport retention_pass(const RetentionPass& pass) {
+    return unwrap(reading([&](auto&) { return housekeeper_->retention_pass(pass); }));
+  }
+
+  RebuildReport rebuild_projections(const RebuildProjections& options) {
+    return unwrap(reading([&](auto&) { return housekeeper_->rebuild(options); }));
   }
 
   CommandReply archive(const RunRef& run, std::string reason) {
@@ -531,6 +542,7 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
   dispatch::ThreadExecutor writer_, reader_, time_;
   std::vector<std::unique_ptr<ShardRoom>> shards_;
   std::unique_ptr<dispatch::Dispatch> dispatch_;
+  std::unique_ptr<Housekeeper> housekeeper_;
   bool stopped_ = false;
 };
 
@@ -600,6 +612,14 @@ std::vector<RunInfo> Engine::runs(std::size_t limit) const {
 
 RepairPassReport Engine::repair_pass(const RepairPass& options) {
   return impl_->repair_pass(options);
+}
+
+RetentionReport Engine::retention_pass(const RetentionPass& options) {
+  return impl_->retention_pass(options);
+}
+
+RebuildReport Engine::rebuild_projections(const RebuildProjections& options) {
+  return impl_->rebuild_projections(options);
 }
 
 EngineStats Engine::stats() const {
