@@ -3,6 +3,7 @@
 #include "engine/expected_tasks.hpp"
 #include "engine/unheard.hpp"
 #include "store/derived.hpp"
+#include "upkeep/words.hpp"
 
 #include <fmt/format.h>
 
@@ -56,12 +57,17 @@ struct Standing {
 class Pass {
  public:
   Pass(const Tools& tools, const RebuildScope& scope)
-      : tools_(tools), scope_(scope), names_(tools.random, tools.now) {}
+      : tools_(tools),
+        scope_(scope),
+        names_(tools.random, tools.now),
+        words_(tools.store, names_) {}
 
   Result<RebuildReport> run() {
     DW_TRY_VOID(gather_tasks());
     DW_TRY_VOID(rebuild_runs());
-    for (const RunId& run : closed_relatives_) DW_TRY_VOID(speak_for(run));
+    for (const RunId& run : closed_relatives_) {
+      if (auto said = speak_for(run); !said) fail(run.str(), said.error().message);
+    }
     if (scope_.run_ids.empty()) DW_TRY_VOID(rebuild_instances());
     if (scope_.prune_stale) DW_TRY_VOID(prune_stale());
     return std::move(report_);
@@ -112,7 +118,7 @@ class Pass {
       if (!told) {
         fail(run.str(), told.error().message);
       } else if (*told) {
-        goes_on_as_[run] = (*told)->run.state.continued_as;
+        words_.note(run, (*told)->run.state.continued_as);
         if (wanted((*told)->run.state.start)) return rebuild_run(**std::move(told));
       } else {
         fail(run.str(), "there is no history of this run");
@@ -206,65 +212,21 @@ class Pass {
 
   // ---- what runs still have to say to each other
 
-  Result<void> speak_for(const RunId& id) {
-    const auto told = DW_TRY(told_run(tools_.store, id));
-    if (!told) return {};
-    const engine::Run& run = told->run;
-    const engine::Settings settings;
-    const engine::Context context{run.state.closed_at, names_, settings};
-    const auto& lineage = run.state.start.lineage;
-    if (lineage && !lineage->call_id.empty()) {
-      const auto parents = DW_TRY(line_of(RunId{lineage->parent_run_id}));
-      if (!parents.empty()) DW_TRY_VOID(speak_to_parent(*told, parents.back(), context));
-    }
-    for (const auto& child : run.state.children) {
-      const auto line = DW_TRY(line_of(child.run_id));
-      if (line.empty()) continue;
-      const auto last = DW_TRY(told_run(tools_.store, line.back()));
-      DW_TRY_VOID(say(run, engine::unheard_by_child(run, child, last->run, context)));
-    }
+  Result<void> speak_for(const RunId& run) {
+    for (Task& word : DW_TRY(words_.of(run))) DW_TRY_VOID(say(run, std::move(word)));
     return {};
   }
 
-  Result<void> speak_to_parent(const ToldRun& told, const RunId& parent_id,
-                               const engine::Context& context) {
-    const auto parent = DW_TRY(told_run(tools_.store, parent_id));
-    const ChildCallId call{told.run.state.start.lineage->call_id};
-    const auto& open = parent->run.state.children;
-    const auto entry = std::ranges::find(open, call, &history::OpenChild::id);
-    if (entry == open.end()) return {};
-    const auto news = DW_TRY(line_of(entry->run_id));
-    return say(told.run,
-               engine::unheard_by_parent(told.run, told.events, parent->run, news, context));
-  }
-
-  // The run and those it went on as, as far as there are histories.
-  Result<std::vector<RunId>> line_of(RunId run) {
-    std::vector<RunId> line;
-    while (!run.empty()) {
-      auto known = goes_on_as_.find(run);
-      if (known == goes_on_as_.end()) {
-        const auto told = DW_TRY(told_run(tools_.store, run));
-        if (!told) break;
-        known = goes_on_as_.emplace(run, told->run.state.continued_as).first;
-      }
-      line.push_back(std::move(run));
-      run = known->second;
-    }
-    return line;
-  }
-
-  Result<void> say(const engine::Run& from, std::optional<Task> word) {
-    if (!word) return {};
-    const auto same = [&](const Task& intent) { return engine::say_the_same(intent, *word); };
+  Result<void> say(const RunId& from, Task word) {
+    const auto same = [&](const Task& intent) { return engine::say_the_same(intent, word); };
     if (std::ranges::any_of(intents_, same)) return {};
     Transition transition = begin();
-    for (const RunId& run : {from.id, word->run_id}) {
+    for (const RunId& run : {from, word.run_id}) {
       const auto row = DW_TRY(tools_.store.find_run(run));
       transition.reads.push_back({run, row ? row->version : CommitId{}});
     }
-    transition.tasks.push_back(engine::put(*std::move(word)));
-    write(from.id.str(), std::move(transition), [&] { ++report_.tasks.rebuilt; });
+    transition.tasks.push_back(engine::put(std::move(word)));
+    write(from.str(), std::move(transition), [&] { ++report_.tasks.rebuilt; });
     return {};
   }
 
@@ -415,12 +377,12 @@ class Pass {
   const Tools& tools_;
   const RebuildScope& scope_;
   Names names_;
+  Words words_;
   RebuildReport report_;
   std::map<RunId, std::vector<Task>> tasks_;
   std::vector<Task> intents_;
   std::map<InstanceKey, Standing> standings_;
   std::vector<RunId> closed_relatives_;
-  std::map<RunId, RunId> goes_on_as_;  // empty: it ended, or has not
 };
 
 }  // namespace

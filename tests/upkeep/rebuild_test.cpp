@@ -74,7 +74,7 @@ std::int64_t changes(const RebuildReport& report) {
 
 class LostRows : public ::testing::TestWithParam<int> {};
 
-INSTANTIATE_TEST_SUITE_P(Seeds, LostRows, ::testing::Range(1, 9));
+INSTANTIATE_TEST_SUITE_P(Seeds, LostRows, ::testing::Range(1, 6));
 
 void check_rebuilt(Workload& workload, store::Store& bare) {
   copy_truth(workload.store(), bare);
@@ -94,7 +94,7 @@ TEST_P(LostRows, AllComeBackFromHistoryAsTheyWere) {
       chosen ? std::strtoull(chosen, nullptr, 10) : static_cast<std::uint64_t>(GetParam());
   SCOPED_TRACE(fmt::format("replay: DW_SEED={}", seed));
   Workload workload{seed};
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < 6; ++i) {
     SCOPED_TRACE(fmt::format("look {}", i));
     workload.go_on(1 + static_cast<int>(workload.random().below(120)));
     // Nothing is lost yet: what is there is what history says.
@@ -113,7 +113,7 @@ TEST_P(LostRows, AllComeBackFromHistoryAsTheyWere) {
 TEST_P(LostRows, WhatRunsHaveToSayToEachOtherIsSaidAgain) {
   Workload workload{static_cast<std::uint64_t>(GetParam())};
   std::set<std::string> said;
-  for (int looks = 0, pieces = 0; looks < 5 && pieces < 5000; ++pieces) {
+  for (int looks = 0, pieces = 0; looks < 3 && pieces < 5000; ++pieces) {
     workload.go_on(1);
     const auto intents = intents_of(workload.store());
     const auto news = [&](const store::Task& task) {
@@ -124,7 +124,7 @@ TEST_P(LostRows, WhatRunsHaveToSayToEachOtherIsSaidAgain) {
     store::MemoryStore bare;
     ASSERT_NO_FATAL_FAILURE(check_rebuilt(workload, bare));
   }
-  EXPECT_GE(said.size(), 5u) << "nobody had anything to say: this test sees too little";
+  EXPECT_GE(said.size(), 3u) << "nobody had anything to say: this test sees too little";
 }
 
 // ---- one thing at a time

@@ -50,7 +50,7 @@ std::string waits_in_vain(store::Store& store) {
 
 class Retention : public ::testing::TestWithParam<int> {};
 
-INSTANTIATE_TEST_SUITE_P(Seeds, Retention, ::testing::Range(1, 9));
+INSTANTIATE_TEST_SUITE_P(Seeds, Retention, ::testing::Range(1, 6));
 
 TEST_P(Retention, TakesRunsWholeAndLeavesNobodyWaiting) {
   Workload workload{static_cast<std::uint64_t>(GetParam())};
