@@ -5,6 +5,7 @@
 //   std::cout << order.result();
 #pragma once
 #include <dw/registry.hpp>
+#include <dw/upkeep.hpp>
 
 #include <chrono>
 #include <functional>
@@ -70,6 +71,7 @@ struct EngineOptions {
   CompatibilityOptions compatibility = {};
   TaskDispatchMode task_dispatch_mode = TaskDispatchMode::queue;
   FleetValidation fleet_validation = FleetValidation::warn;
+  std::chrono::days retention{0};  // how long closed runs are kept; 0: for ever
 };
 
 struct RunInfo {
@@ -228,6 +230,8 @@ class WorkflowHandle {
   UpdateInfo submit_update(const UpdateOptions& options, std::string_view name, const A&... args) {
     return submit_erased(options, name, detail::arguments_of(args...));
   }
+  // How far it has come by now. Throws EngineError(not_found).
+  UpdateInfo update_info(std::string_view update_id) const;
 
   // Blocks until the run has closed.
   void wait() const;
@@ -327,6 +331,12 @@ class Engine {
   // Looks for runs that cannot move because a task of theirs is missing, and brings it back. The
   // engine does so by itself, a few runs at a time; this looks at all of them now.
   RepairPassReport repair_pass(const RepairPass& options = {});
+
+  // Lets go of runs that ended long ago. With EngineOptions::retention the engine does so by
+  // itself, every hour; this does it now.
+  RetentionReport retention_pass(const RetentionPass& options = {});
+  // Writes the rows beside history again where they are not as history has them.
+  RebuildReport rebuild_projections(const RebuildProjections& options = {});
 
   EngineStats stats() const;
 

@@ -32,9 +32,6 @@ inline void answer(StartJob& job, const Error& error) {
   }
 }
 
-// A run's stored commits as events.
-Result<std::vector<Event>> events_of(const store::LoadedRun& loaded);
-
 // A run in memory: where it stands once everything posted is durable.
 struct Shard::Cell {
   RunAddress address;

@@ -3,6 +3,7 @@
 #include "dispatch/cell.hpp"
 #include "engine/expected_tasks.hpp"
 #include "engine/repair_policy.hpp"
+#include "store/derived.hpp"
 #include "views/account.hpp"
 #include "views/summary.hpp"
 
@@ -12,7 +13,7 @@ Result<std::optional<Inspected>> inspect(store::Store& store, const RunId& run,
                                          const LocalWork& local, Timestamp now) {
   auto loaded = DW_TRY(store.load_run(run));
   if (!loaded || loaded->row.closed_at) return std::optional<Inspected>{};
-  const auto events = DW_TRY(events_of(*loaded));
+  const auto events = DW_TRY(store::events_of(loaded->commits));
   engine::Run folded;
   folded.id = run;
   folded.workflow_task = loaded->row.workflow_task;

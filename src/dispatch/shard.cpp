@@ -1,5 +1,6 @@
 #include "core/json_writer.hpp"
 #include "dispatch/cell.hpp"
+#include "store/derived.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -444,7 +445,7 @@ void Shard::query(Cell& cell, QueryJob job) {
         return job.reply(
             Error{ErrorCode::not_found, fmt::format("run {} does not exist", run.str())});
       }
-      auto events = events_of(**loaded);
+      auto events = store::events_of((*loaded)->commits);
       if (!events) return job.reply(events.error());
       job.reply(parts_.workflows.query_replayed(run, *events, job.name, arguments));
     });

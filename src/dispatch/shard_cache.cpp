@@ -1,6 +1,6 @@
 // The runs a shard holds: loading them, keeping them, letting them go.
 #include "dispatch/cell.hpp"
-#include "history/codec.hpp"
+#include "store/derived.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -85,25 +85,12 @@ void Shard::loaded(const RunId& run, std::uint64_t generation,
   if (closed) tell_watchers(address);
 }
 
-Result<std::vector<Event>> events_of(const store::LoadedRun& loaded) {
-  std::vector<Event> events;
-  events.reserve(static_cast<std::size_t>(loaded.row.last_sequence));
-  for (const store::StoredCommit& commit : loaded.commits) {
-    auto bodies = DW_TRY(parse_events(commit.events));
-    std::int64_t sequence = commit.first_sequence;
-    for (EventBody& body : bodies) {
-      events.push_back({sequence++, commit.recorded_at, std::move(body)});
-    }
-  }
-  return events;
-}
-
 Result<void> Shard::restore(Cell& cell, store::LoadedRun loaded) {
   cell.version = loaded.row.version;
   cell.history_bytes = loaded.row.history_bytes;
   cell.run.workflow_task = loaded.row.workflow_task;
   if (!loaded.commits.empty()) cell.opened_by = loaded.commits.front().id;
-  cell.unseen = DW_TRY(events_of(loaded));
+  cell.unseen = DW_TRY(store::events_of(loaded.commits));
   for (const Event& event : cell.unseen) DW_TRY_VOID(history::apply(cell.run.state, event));
   RunState& state = cell.run.state;
   state.last_command_sequence =

@@ -2,6 +2,7 @@
 // store as well. A run in memory may then have been overtaken. A decision on it loses its race and
 // is made again; whoever decides nothing has to look.
 #include "dispatch/cell.hpp"
+#include "store/derived.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -224,7 +225,7 @@ void Shard::look_at_updates(std::vector<UpdateSeen> updates) {
       if (!row || !*row || (*row)->version == seen.version) continue;
       const auto loaded = parts_.store.load_run(seen.run);
       if (!loaded || !*loaded) continue;
-      const auto events = events_of(**loaded);
+      const auto events = store::events_of((*loaded)->commits);
       if (!events) continue;
       seen.version = (*loaded)->row.version;
       for (const Event& event : *events) {

@@ -4,34 +4,11 @@
 #include "core/json_writer.hpp"
 #include "dispatch/cell.hpp"
 #include "history/codec.hpp"
+#include "store/derived.hpp"
 
 #include <spdlog/spdlog.h>
 
 namespace dw::dispatch {
-namespace {
-
-store::RunRow run_row(const engine::Run& run, std::int64_t history_bytes, const CommitId& version) {
-  const RunState& state = run.state;
-  store::RunRow row;
-  row.run_id = run.id;
-  row.ns = state.start.ns;
-  row.instance_id = state.start.instance_id;
-  row.run_number = state.start.run_number;
-  row.workflow_type = state.start.workflow_type;
-  row.status = state.status;
-  row.closed_reason = state.closed_reason;
-  row.version = version;
-  row.last_sequence = state.last_sequence;
-  row.last_command_sequence = state.last_command_sequence;
-  row.history_bytes = history_bytes;
-  row.started_at = state.started_at;
-  if (!state.open()) row.closed_at = state.closed_at;
-  row.workflow_task = run.workflow_task;
-  return row;
-}
-
-}  // namespace
-
 void Shard::add(Cell& cell, Build& build, Decision decision) {
   if (build.events.empty()) build.first_sequence = cell.run.state.last_sequence + 1;
   // Only these take an activity away from an attempt that has not reported.
@@ -229,7 +206,7 @@ void Shard::post(Cell& cell, Build build, InFlight record) {
     cell.history_bytes += static_cast<std::int64_t>(append.events.size());
     transition.appends.push_back(std::move(append));
   }
-  transition.runs.push_back(run_row(cell.run, cell.history_bytes, transition.id));
+  transition.runs.push_back(store::row_of(cell.run, cell.history_bytes, transition.id));
   transition.intake = std::move(build.intake);
 
   const auto change = [&](TaskChange entry, bool ours) {
@@ -283,7 +260,7 @@ void Shard::open(const Cell& cell, const engine::NewRun& opened, store::Transiti
   append.last_sequence = opened.run.state.last_sequence;
   append_events(append.events, opened.events);
   transition.runs.push_back(
-      run_row(opened.run, static_cast<std::int64_t>(append.events.size()), transition.id));
+      store::row_of(opened.run, static_cast<std::int64_t>(append.events.size()), transition.id));
   transition.appends.push_back(std::move(append));
 }
 

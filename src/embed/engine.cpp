@@ -67,6 +67,14 @@ RepairPassReport Engine::repair_pass(const RepairPass& options) {
   return impl_->repair_pass(options);
 }
 
+RetentionReport Engine::retention_pass(const RetentionPass& options) {
+  return impl_->retention_pass(options);
+}
+
+RebuildReport Engine::rebuild_projections(const RebuildProjections& options) {
+  return impl_->rebuild_projections(options);
+}
+
 EngineStats Engine::stats() const {
   const auto counted = impl_->counters();
   return {counted.commits, counted.transitions, counted.rows, counted.bytes, counted.fsyncs};
@@ -113,6 +121,10 @@ Payload WorkflowHandle::update_erased(std::string_view name, Payload arguments) 
 UpdateInfo WorkflowHandle::submit_erased(const UpdateOptions& options, std::string_view name,
                                          Payload arguments) {
   return engine_->update(run_, options, name, std::move(arguments));
+}
+
+UpdateInfo WorkflowHandle::update_info(std::string_view update_id) const {
+  return engine_->update_info(run_, update_id);
 }
 
 void WorkflowHandle::on_closed(std::function<void()> callback) const {

@@ -1,6 +1,7 @@
 #include "embed/engine_impl.hpp"
 
 #include "embed/fleet.hpp"
+#include "store/derived.hpp"
 #include "store/memory_store.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 
@@ -80,6 +81,8 @@ EngineImpl::EngineImpl(Registry registry, EngineOptions options,
                               options_.max_queued_commits,
                               owner_name()});
   dispatch_->begin();
+  housekeeper_ = std::make_unique<Housekeeper>(
+      HousekeeperParts{*store_, clock_, writer_, reader_, time_, options_.retention});
   watch_workflow_threads();
 }
 
@@ -234,6 +237,14 @@ RepairPassReport EngineImpl::repair_pass(const RepairPass& options) {
   return to_report(waiter.get());
 }
 
+RetentionReport EngineImpl::retention_pass(const RetentionPass& pass) {
+  return unwrap(reading([&](auto&) { return housekeeper_->retention_pass(pass); }));
+}
+
+RebuildReport EngineImpl::rebuild_projections(const RebuildProjections& options) {
+  return unwrap(reading([&](auto&) { return housekeeper_->rebuild(options); }));
+}
+
 // ---- commands
 
 CommandReply EngineImpl::close(const RunRef& run, engine::CloseCommand::Kind kind,
@@ -285,6 +296,26 @@ UpdateInfo EngineImpl::update(const RunRef& run, const UpdateOptions& options,
   dispatch_->update(to_key(run), update_command(name, std::move(arguments)),
                     options.wait_for == UpdateStage::completed, waiter.reply(), patience);
   return to_info(name, waiter.get());
+}
+
+// An update that was carried along is told by the last run that has it.
+UpdateInfo EngineImpl::update_info(const RunRef& run, std::string_view update_id) {
+  const auto instance =
+      unwrap(reading([&](auto& store) { return store.find_instance(to_key(run)); }));
+  std::string next = instance && instance->current_run ? instance->current_run->str() : "";
+  while (!next.empty()) {
+    const auto loaded = unwrap(reading([&](auto& store) { return store.load_run(RunId{next}); }));
+    if (!loaded) break;
+    const auto events = unwrap(store::events_of(loaded->commits));
+    if (auto found = find_update(events, update_id)) return *std::move(found);
+    next.clear();
+    for (const history::Event& event : events) {
+      const auto* start = std::get_if<history::WorkflowStarted>(&event.body);
+      if (start && start->lineage) next = start->lineage->continued_from_run_id;
+    }
+  }
+  throw EngineError{{ErrorCode::not_found, fmt::format("instance '{}' knows no update '{}'",
+                                                       run.instance_id, update_id)}};
 }
 
 void EngineImpl::watch(const RunRef& run, dispatch::Reply<dispatch::ClosedRun> reply) {

@@ -5,6 +5,7 @@
 #include "core/ulid.hpp"
 #include "dispatch/dispatch.hpp"
 #include "dispatch/thread_executor.hpp"
+#include "embed/housekeeper.hpp"
 #include "embed/waiter.hpp"
 #include "worker/activity_pool.hpp"
 #include "worker/fiber_host.hpp"
@@ -39,6 +40,8 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
   std::vector<RunInfo> runs(std::size_t limit);
   store::StoreCounters counters();
   RepairPassReport repair_pass(const RepairPass& options);
+  RetentionReport retention_pass(const RetentionPass& pass);
+  RebuildReport rebuild_projections(const RebuildProjections& options);
 
   CommandReply close(const RunRef& run, engine::CloseCommand::Kind kind, std::string reason);
   CommandReply archive(const RunRef& run, std::string reason);
@@ -47,6 +50,7 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
   Payload query(const RunRef& run, std::string_view name, Payload arguments);
   UpdateInfo update(const RunRef& run, const UpdateOptions& options, std::string_view name,
                     Payload arguments);
+  UpdateInfo update_info(const RunRef& run, std::string_view update_id);
   // Follows a workflow that continues as new from run to run.
   void watch(const RunRef& run, dispatch::Reply<dispatch::ClosedRun> reply);
 
@@ -90,6 +94,7 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
   dispatch::ThreadExecutor writer_, reader_, time_;
   std::vector<std::unique_ptr<ShardRoom>> shards_;
   std::unique_ptr<dispatch::Dispatch> dispatch_;
+  std::unique_ptr<Housekeeper> housekeeper_;
   bool stopped_ = false;
 };
 

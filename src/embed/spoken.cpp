@@ -159,6 +159,27 @@ UpdateInfo to_info(std::string_view update, dispatch::UpdateReply reply) {
   return info;
 }
 
+std::optional<UpdateInfo> find_update(std::span<const history::Event> events,
+                                      std::string_view update_id) {
+  std::optional<UpdateInfo> info;
+  for (const history::Event& event : events) {
+    if (const auto* taken = std::get_if<history::UpdateAccepted>(&event.body);
+        taken && taken->update_id.view() == update_id) {
+      info = UpdateInfo{std::string{update_id}, taken->name, "accepted", {}, {}};
+    } else if (const auto* refused = std::get_if<history::UpdateRejected>(&event.body);
+               refused && refused->update_id.view() == update_id) {
+      info = UpdateInfo{std::string{update_id}, refused->name, "rejected",
+                        refused->rejection_reason, refused->rejection_reason};
+    } else if (const auto* ended = std::get_if<history::UpdateCompleted>(&event.body);
+               ended && info && ended->update_id.view() == update_id) {
+      info->status = ended->result ? "completed" : "failed";
+      info->result = ended->result;
+      if (ended->failure) info->message = ended->failure->message;
+    }
+  }
+  return info;
+}
+
 Payload update_result(UpdateInfo update, const std::string& instance_id) {
   if (update.status == "rejected") {
     throw UpdateError{update.name, update.rejection_reason,

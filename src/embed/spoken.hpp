@@ -35,6 +35,9 @@ std::optional<Error> start_refused(const dispatch::StartReply& reply);
 void throw_if_refused(const dispatch::SignalWithStartReply& reply, const std::string& instance_id,
                       const std::string& signal);
 UpdateInfo to_info(std::string_view update, dispatch::UpdateReply reply);
+// As far as that history knows of it; nothing when it does not.
+std::optional<UpdateInfo> find_update(std::span<const history::Event> events,
+                                      std::string_view update_id);
 // What the update came to. Throws UpdateError unless it completed.
 Payload update_result(UpdateInfo update, const std::string& instance_id);
 // Nobody of that name, or nobody yet.

@@ -18,7 +18,7 @@ struct Account {
     await([&] { return balance >= goal; });
     return balance;
   }
-  int deposit(int amount) {
+  int add_to_balance(int amount) {
     if (amount <= 0) throw std::invalid_argument{"a deposit is positive"};
     return balance += amount;
   }
@@ -33,7 +33,7 @@ class Updates : public ::testing::Test {
     engine.reset();
     Registry registry;
     registry.workflow<Account>("account")
-        .update("deposit", &Account::deposit, {"amount"})
+        .update("deposit", &Account::add_to_balance, {"amount"})
         .query("balance", &Account::current);
     engine = std::make_unique<Engine>(
         std::move(registry), EngineOptions{.store = store.path(), .task_dispatch_mode = mode});
@@ -86,6 +86,20 @@ TEST_F(Updates, OutliveThePatienceOfTheirCallers) {  // proves: E-32
   open(TaskDispatchMode::queue);
   auto account = engine->handle<int>("account-1");
   EXPECT_EQ(number(account.submit_update({}, "deposit", 5)), 9) << "the first one came through";
+  EXPECT_EQ(number(account.update_info(late.update_id)), 4);
+}
+
+TEST_F(Updates, AreLookedUpByTheirOwnIdUnderTheirPublicName) {  // proves: E-33, E-36
+  auto account = engine->start<Account>({.id = "account-1"}, 100);
+  const auto done = account.submit_update({}, "deposit", 4);
+  const auto failed = account.submit_update({}, "deposit", -1);
+  const auto refused = account.submit_update({}, "deposit", "four");
+  EXPECT_EQ(account.update_info(done.update_id).name, "deposit");
+  EXPECT_EQ(account.update_info(done.update_id).status, "completed");
+  EXPECT_EQ(account.update_info(failed.update_id).status, "failed");
+  EXPECT_EQ(account.update_info(failed.update_id).message, "a deposit is positive");
+  EXPECT_EQ(account.update_info(refused.update_id).rejection_reason, "invalid_update_arguments");
+  EXPECT_THROW(account.update_info("nobody"), EngineError);
 }
 
 TEST_F(Updates, CannotBeWaitedForLessThanNoTime) {

@@ -19,7 +19,80 @@ Task delivery(const Run& run, const OpenActivity& activity) {
   return task;
 }
 
+// Whether an event wakes the code of the run it happens to, or is the code's own doing.
+class Wakes {
+ public:
+  explicit Wakes(const Run& before) : before_(before) {}
+
+  using Answer = std::optional<bool>;  // true: wakes it, false: its own doing, absent: neither
+
+  Answer operator()(const WorkflowStarted&) const { return true; }
+  Answer operator()(const SignalReceived&) const { return true; }
+  Answer operator()(const UpdateAccepted&) const { return true; }
+  Answer operator()(const TimerFired&) const { return true; }
+  Answer operator()(const ActivityFailed&) const { return true; }
+  Answer operator()(const ActivityTimedOut&) const { return true; }
+  Answer operator()(const ActivityCompleted& e) const {
+    const auto& open = before_.state.activities;
+    const auto activity = std::ranges::find(open, e.activity_id, &OpenActivity::id);
+    return activity == open.end() || alone(activity->group, activity->step);
+  }
+  Answer operator()(const ChildRunCompleted& e) const { return child(e.call_id, true); }
+  Answer operator()(const ChildRunFailed& e) const { return child(e.call_id, false); }
+  Answer operator()(const ChildRunCancelled& e) const { return child(e.call_id, false); }
+  Answer operator()(const ChildRunTerminated& e) const { return child(e.call_id, false); }
+
+  Answer operator()(const ActivityScheduled&) const { return false; }
+  Answer operator()(const TimerScheduled&) const { return false; }
+  Answer operator()(const SideEffectRecorded&) const { return false; }
+  Answer operator()(const VersionMarkerRecorded&) const { return false; }
+  Answer operator()(const SearchAttributesUpserted&) const { return false; }
+  Answer operator()(const MemoUpserted&) const { return false; }
+  Answer operator()(const ChildWorkflowScheduled&) const { return false; }
+  Answer operator()(const ConditionWaitOpened&) const { return false; }
+  Answer operator()(const ConditionWaitSatisfied&) const { return false; }
+  Answer operator()(const ConditionWaitTimedOut&) const { return false; }
+  Answer operator()(const SignalWaitOpened&) const { return false; }
+  Answer operator()(const SignalApplied&) const { return false; }
+  Answer operator()(const UpdateApplied&) const { return false; }
+  // A body that threw has spoiled what the code knew: it begins anew.
+  Answer operator()(const UpdateCompleted& e) const { return e.failure.has_value(); }
+  Answer operator()(const FailureHandled&) const { return false; }
+
+  Answer operator()(const auto&) const { return std::nullopt; }
+
+ private:
+  bool alone(const GroupPath& group, std::int64_t step) const {
+    return !waits_for_others(before_, group, step);
+  }
+  Answer child(const ChildCallId& id, bool in_turn) const {
+    const auto& open = before_.state.children;
+    const auto child = std::ranges::find(open, id, &OpenChild::id);
+    // One taken over from the run before is nobody's step.
+    if (child == open.end() || child->step == 0) return std::nullopt;
+    return !in_turn || alone(child->group, child->step);
+  }
+
+  const Run& before_;
+};
+
 }  // namespace
+
+std::optional<Timestamp> unseen_since(std::span<const Event> events) {
+  Run run;
+  std::optional<Timestamp> since;
+  for (const Event& event : events) {
+    const auto wakes = std::visit(Wakes{run}, event.body);
+    if (wakes && !*wakes) since.reset();
+    if (wakes && *wakes && !since) since = event.recorded_at;
+    if (!history::apply(run.state, event)) return std::nullopt;
+  }
+  return run.state.open() ? since : std::nullopt;
+}
+
+TaskKey workflow_task_key(const Run& run, Timestamp since) {
+  return {since, task_id(run.id, fmt::format("workflow-{}", run.state.last_sequence))};
+}
 
 bool wants_workflow_task(const RunState& state) {
   if (!state.open()) return false;
@@ -60,10 +133,8 @@ std::vector<Task> expected_tasks(const Run& run) {
   if (run.workflow_task) {
     tasks.push_back(task_for(run, *run.workflow_task, TaskType::workflow));
   } else if (wants_workflow_task(state)) {
-    // Named after the place in history: asked twice it is the same row, and later another one.
-    TaskKey key{state.last_recorded_at,
-                task_id(run.id, fmt::format("workflow-{}", state.last_sequence))};
-    tasks.push_back(task_for(run, std::move(key), TaskType::workflow));
+    tasks.push_back(
+        task_for(run, workflow_task_key(run, state.last_recorded_at), TaskType::workflow));
   }
   return tasks;
 }

@@ -10,6 +10,15 @@ namespace dw::engine {
 // for a wait that is open, a wait whose time is up, or nothing left to wait for.
 bool wants_workflow_task(const history::RunState& state);
 
+// Since when there is something that wakes the code, and nothing after it that the code did. It may
+// have seen it all and had nothing to do: history cannot tell. Asking it once too often changes
+// nothing.
+std::optional<Timestamp> unseen_since(std::span<const history::Event> events);
+
+// What a workflow task is called whose row is lost. Named after the place in history: asked twice
+// it is the same row, and later another one.
+TaskKey workflow_task_key(const Run& run, Timestamp since);
+
 // In step order, then the run's own. Lease columns show what history knows of a running attempt.
 // A workflow task whose row is known keeps its name; a lost one gets one that no task had before,
 // so that whoever still holds the lost one is fenced off.

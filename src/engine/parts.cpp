@@ -8,7 +8,31 @@
 namespace dw::engine {
 namespace {
 
-// How the end of a run looks from its parent's side.
+std::string_view closed_reason(const EventBody& terminal) {
+  if (std::holds_alternative<WorkflowCompleted>(terminal)) return "completed";
+  if (std::holds_alternative<WorkflowFailed>(terminal)) return "failed";
+  if (std::holds_alternative<WorkflowTimedOut>(terminal)) return "timed_out";
+  if (std::holds_alternative<WorkflowCancelled>(terminal)) return "cancelled";
+  if (std::holds_alternative<WorkflowTerminated>(terminal)) return "terminated";
+  return "continued";
+}
+
+void close_update(const UpdateId& id, std::string_view reason, Decision& decision,
+                  const Context& context) {
+  UpdateCompleted event;
+  event.update_id = id;
+  event.failure_id = FailureId{context.ids.ulid()};
+  event.category = "application";
+  event.failure = Failure{"dw::UpdateNotApplied",
+                          {},
+                          fmt::format("the run closed ({}) before the update was applied", reason),
+                          true};
+  event.terminal_reason = reason;
+  decision.events.emplace_back(std::move(event));
+}
+
+}  // namespace
+
 EventBody seen_by_parent(const Run& child, const ChildCallId& call, const EventBody& terminal,
                          const Context& context) {
   const auto failed = [&](std::string reason, Failure failure) -> EventBody {
@@ -39,19 +63,9 @@ EventBody seen_by_parent(const Run& child, const ChildCallId& call, const EventB
       terminal);
 }
 
-std::string_view closed_reason(const EventBody& terminal) {
-  if (std::holds_alternative<WorkflowCompleted>(terminal)) return "completed";
-  if (std::holds_alternative<WorkflowFailed>(terminal)) return "failed";
-  if (std::holds_alternative<WorkflowTimedOut>(terminal)) return "timed_out";
-  if (std::holds_alternative<WorkflowCancelled>(terminal)) return "cancelled";
-  if (std::holds_alternative<WorkflowTerminated>(terminal)) return "terminated";
-  return "continued";
-}
-
-// Children with a close policy hear of their parent's end.
-void tell_child(const Run& parent, const OpenChild& child, std::string_view reason,
-                Decision& decision, const Context& context) {
-  if (child.policy == ParentClosePolicy::abandon || child.run_id.empty()) return;
+std::optional<Task> tell_child(const Run& parent, const OpenChild& child, std::string_view reason,
+                               const Context& context) {
+  if (child.policy == ParentClosePolicy::abandon || child.run_id.empty()) return std::nullopt;
   const WorkflowStarted& start = parent.state.start;
   Command command{CommandId{context.ids.ulid()}, 0, "workflow"};
   CommandContext from;
@@ -65,25 +79,8 @@ void tell_child(const Run& parent, const OpenChild& child, std::string_view reas
   EventBody says = child.policy == ParentClosePolicy::request_cancel
                        ? EventBody{CancelRequested{std::move(command), std::move(why)}}
                        : EventBody{TerminateRequested{std::move(command), std::move(why)}};
-  decision.tasks.push_back(
-      put(intent_for(start.ns, child.instance_id, child.run_id, says, context)));
+  return intent_for(start.ns, child.instance_id, child.run_id, says, context);
 }
-
-void close_update(const UpdateId& id, std::string_view reason, Decision& decision,
-                  const Context& context) {
-  UpdateCompleted event;
-  event.update_id = id;
-  event.failure_id = FailureId{context.ids.ulid()};
-  event.category = "application";
-  event.failure = Failure{"dw::UpdateNotApplied",
-                          {},
-                          fmt::format("the run closed ({}) before the update was applied", reason),
-                          true};
-  event.terminal_reason = reason;
-  decision.events.emplace_back(std::move(event));
-}
-
-}  // namespace
 
 std::optional<TaskKey> deadline_key(const Run& run) {
   const auto at = run.state.deadline();
@@ -210,12 +207,12 @@ void close_run(const Run& run, const Opened& opened, EventBody terminal, Decisio
     if (!done && !moves_on) close_update(update.id, reason, decision, context);
   }
   if (!continues) {
-    for (const OpenChild& child : run.state.children) {
-      tell_child(run, child, reason, decision, context);
-    }
-    for (const OpenChild& child : opened.children) {
-      tell_child(run, child, reason, decision, context);
-    }
+    const auto tell = [&](const OpenChild& child) {
+      if (auto word = tell_child(run, child, reason, context))
+        decision.tasks.push_back(put(*std::move(word)));
+    };
+    std::ranges::for_each(run.state.children, tell);
+    std::ranges::for_each(opened.children, tell);
   }
   if (run.workflow_task) decision.tasks.push_back(remove(*run.workflow_task));
   if (auto key = deadline_key(run)) decision.tasks.push_back(remove(*std::move(key)));

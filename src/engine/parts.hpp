@@ -73,6 +73,12 @@ Task intent_for(const Namespace& ns, const InstanceId& instance, const RunId& ta
                 const EventBody& says, const Context& context);
 // To the parent of a child, if it has one.
 std::optional<Task> tell_parent(const Run& child, const EventBody& event, const Context& context);
+// To a child, that its parent has closed; absent when that is nothing to it.
+std::optional<Task> tell_child(const Run& parent, const OpenChild& child, std::string_view reason,
+                               const Context& context);
+// How the end of a run looks from its parent's side.
+EventBody seen_by_parent(const Run& child, const ChildCallId& call, const EventBody& terminal,
+                         const Context& context);
 
 // A new run's first events, folded; its code waits for a workflow task.
 NewRun open_run(RunId id, std::vector<EventBody> events, const Context& context);

@@ -4,6 +4,7 @@
 #include "main/doctor.hpp"
 #include "main/repair_commands.hpp"
 #include "main/run_commands.hpp"
+#include "main/upkeep_commands.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -99,6 +100,58 @@ void add_repair_options(CLI::App& command, dw::app::RepairOptions& options) {
       "  dw repair-pass --store shop.db --instance-id order-42 --json");
 }
 
+void add_rebuild_options(CLI::App& command, dw::app::RebuildOptions& options) {
+  command.add_option("--store", options.store, "The store to work on")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("--run-id", options.run_ids, "Only this run; may be repeated")
+      ->type_name("ID");
+  command.add_option("--instance-id", options.instance_id, "Only this instance")->type_name("ID");
+  command.add_option("--namespace", options.ns, "Only this namespace")->type_name("NAME");
+  command.add_flag("--missing", options.missing, "Only runs that have no row");
+  command.add_flag("--needs-rebuild", options.needs_rebuild,
+                   "Only runs whose rows are not as history has them");
+  command.add_flag("--prune-stale", options.prune_stale, "Remove rows that no history asks for");
+  command.add_flag("--dry-run", options.dry_run, "Only say what would be done");
+  command.add_flag("--json", options.json, "Print one JSON object");
+  command.footer(
+      "The store must not be in use.\n"
+      "Exit codes: 0 done, 1 a run could not be rebuilt, 2 wrong usage.\n\n"
+      "Examples:\n"
+      "  dw rebuild-projections --store shop.db --needs-rebuild --dry-run\n"
+      "  dw rebuild-projections --store shop.db --prune-stale --json");
+}
+
+void add_retention_options(CLI::App& command, dw::app::RetentionOptions& options) {
+  command.add_option("--store", options.store, "The store to work on")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("--namespace", options.ns, "Only this namespace")->type_name("NAME");
+  command.add_option("--retention-days", options.retention_days, "Keep runs for so long")
+      ->type_name("N")
+      ->check(CLI::Range(0, 36'500))
+      ->capture_default_str();
+  command.add_option("--limit", options.limit, "At most this many runs")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_flag("--json", options.json, "Print one JSON object");
+}
+
+void add_prune_options(CLI::App& command, dw::app::RetentionOptions& options) {
+  add_retention_options(command, options);
+  command.add_option("--run-id", options.run_ids, "Only this run; may be repeated")
+      ->type_name("ID");
+  command.footer(
+      "A run goes as a whole: history, row, tasks. Open runs stay, and those somebody still "
+      "needs.\n"
+      "The store must not be in use.\n"
+      "Exit codes: 0 done, 1 a run could not be pruned, 2 wrong usage.\n\n"
+      "Examples:\n"
+      "  dw history:prune --store shop.db --retention-days 90\n"
+      "  dw history:prune --store shop.db --limit 1000 --json");
+}
+
 void add_doctor_options(CLI::App& command, dw::app::DoctorOptions& options) {
   command.add_option("--store", options.store, "The store an engine would open")
       ->type_name("FILE")
@@ -178,6 +231,23 @@ int main(int argc, char** argv) {
   auto* repair = app.add_subcommand("repair-pass", "Bring back tasks that a store has lost");
   add_repair_options(*repair, repair_options);
   repair->callback([&] { chosen = [&] { return dw::app::run_repair_pass(repair_options); }; });
+
+  dw::app::RebuildOptions rebuild_options;
+  dw::app::RetentionOptions retention_options;
+  for (const char* name : {"rebuild-projections", "system:rebuild-projections"}) {
+    auto* rebuild = add_command(app, name, "Write rows again that follow from history");
+    add_rebuild_options(*rebuild, rebuild_options);
+    rebuild->callback(
+        [&] { chosen = [&] { return dw::app::rebuild_projections(rebuild_options); }; });
+  }
+  for (const char* name : {"history:prune", "system:retention-pass"}) {
+    auto* prune = add_command(app, name, "Let go of runs that ended long ago");
+    add_prune_options(*prune, retention_options);
+    prune->callback([&] { chosen = [&] { return dw::app::prune_history(retention_options); }; });
+  }
+  auto* status = add_command(app, "system:retention-status", "Runs that ended long ago");
+  add_retention_options(*status, retention_options);
+  status->callback([&] { chosen = [&] { return dw::app::show_retention(retention_options); }; });
 
   dw::app::ExportOptions export_options;
   auto* exports = app.add_subcommand("history-export", "Write a run as one verifiable document");

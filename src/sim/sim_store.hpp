@@ -54,6 +54,20 @@ class SimStore final : public store::Store {
                                              Timestamp until, std::size_t limit) override;
   Result<std::vector<store::Task>> find_tasks(std::span<const store::TaskKey> keys) override;
   Result<std::vector<store::WorkerHeartbeat>> live_workers(Timestamp now) override;
+  Result<std::vector<store::RunRow>> closed_runs(const store::ClosedFilter& filter) override {
+    return disk_.closed_runs(filter);
+  }
+  Result<std::vector<RunId>> runs_with_history(const std::optional<RunId>& after,
+                                               std::size_t limit) override {
+    return disk_.runs_with_history(after, limit);
+  }
+  Result<std::vector<store::StoredCommit>> load_history(const RunId& run) override {
+    return disk_.load_history(run);
+  }
+  Result<std::vector<store::InstanceKey>> instances_with_intake(
+      const std::optional<store::InstanceKey>& after, std::size_t limit) override {
+    return disk_.instances_with_intake(after, limit);
+  }
   store::StoreCounters counters() const override { return disk_.counters(); }
 
  private:

@@ -1,5 +1,7 @@
 #include "store/memory_store.hpp"
 
+#include <set>
+
 namespace dw::store {
 
 std::vector<CommitOutcome> MemoryStore::commit(std::span<const Transition> batch) {
@@ -8,7 +10,7 @@ std::vector<CommitOutcome> MemoryStore::commit(std::span<const Transition> batch
   for (StreamVersion& stream : versions) {
     if (const auto* run = std::get_if<RunId>(stream.stream)) {
       if (const auto found = runs_.find(*run); found != runs_.end()) {
-        stream.version = found->second.row.version;
+        stream.version = found->second.version;
       }
     } else if (const auto found = instances_.find(std::get<InstanceKey>(*stream.stream));
                found != instances_.end()) {
@@ -28,16 +30,16 @@ std::vector<CommitOutcome> MemoryStore::commit(std::span<const Transition> batch
 
 void MemoryStore::apply(const Transition& winner) {
   for (const RunRow& row : winner.runs) {
-    runs_[row.run_id].row = row;
-    runs_[row.run_id].row.version = winner.id;
+    runs_[row.run_id] = row;
+    runs_[row.run_id].version = winner.id;
   }
   for (const InstanceRow& row : winner.instances) {
     instances_[row.key] = row;
     instances_[row.key].version = winner.id;
   }
   for (const StreamAppend& append : winner.appends) {
-    runs_[append.run_id].commits.push_back({winner.id, append.first_sequence, append.last_sequence,
-                                            winner.recorded_at, append.events});
+    histories_[append.run_id].push_back({winner.id, append.first_sequence, append.last_sequence,
+                                         winner.recorded_at, append.events});
     counters_.bytes += static_cast<std::int64_t>(append.events.size());
   }
   for (const TaskChange& change : winner.tasks) {
@@ -48,10 +50,20 @@ void MemoryStore::apply(const Transition& winner) {
     }
   }
   intake_.insert(intake_.end(), winner.intake.begin(), winner.intake.end());
+  for (const PrunedRun& run : winner.prunes) prune(run);
   counters_.transitions += 1;
   counters_.rows +=
       static_cast<std::int64_t>(winner.runs.size() + winner.instances.size() +
                                 winner.appends.size() + winner.tasks.size() + winner.intake.size());
+}
+
+void MemoryStore::prune(const PrunedRun& run) {
+  counters_.rows += static_cast<std::int64_t>(histories_[run.run_id].size());
+  counters_.rows += static_cast<std::int64_t>(runs_.erase(run.run_id));
+  counters_.rows += static_cast<std::int64_t>(std::erase_if(intake_, [&](const IntakeRow& row) {
+    return row.instance == run.instance && row.run_id == run.run_id;
+  }));
+  histories_.erase(run.run_id);
 }
 
 Result<void> MemoryStore::put_worker(const std::string& worker_id,
@@ -73,7 +85,7 @@ Result<std::optional<InstanceRow>> MemoryStore::find_instance(const InstanceKey&
 Result<std::optional<RunRow>> MemoryStore::find_run(const RunId& run) {
   const std::lock_guard lock{mutex_};
   const auto found = runs_.find(run);
-  return found == runs_.end() ? std::nullopt : std::optional{found->second.row};
+  return found == runs_.end() ? std::nullopt : std::optional{found->second};
 }
 
 Result<std::optional<LoadedRun>> MemoryStore::load_run(const RunId& run,
@@ -81,8 +93,10 @@ Result<std::optional<LoadedRun>> MemoryStore::load_run(const RunId& run,
   const std::lock_guard lock{mutex_};
   const auto found = runs_.find(run);
   if (found == runs_.end()) return std::optional<LoadedRun>{};
-  LoadedRun loaded{found->second.row, {}};
-  for (const StoredCommit& commit : found->second.commits) {
+  LoadedRun loaded{found->second, {}};
+  const auto history = histories_.find(run);
+  if (history == histories_.end()) return std::optional{std::move(loaded)};
+  for (const StoredCommit& commit : history->second) {
     if (commit.first_sequence > after_sequence) loaded.commits.push_back(commit);
   }
   return std::optional{std::move(loaded)};
@@ -93,7 +107,7 @@ Result<std::vector<RunRow>> MemoryStore::list_runs(const RunFilter& filter) {
   std::vector<RunRow> rows;
   // Run ids are ULIDs: descending ids are newest first.
   for (auto run = runs_.rbegin(); run != runs_.rend() && rows.size() < filter.limit; ++run) {
-    const RunRow& row = run->second.row;
+    const RunRow& row = run->second;
     if (filter.ns && row.ns != *filter.ns) continue;
     if (filter.instance_id && row.instance_id != *filter.instance_id) continue;
     if (filter.status && row.status != *filter.status) continue;
@@ -140,6 +154,49 @@ Result<std::vector<WorkerHeartbeat>> MemoryStore::live_workers(Timestamp now) {
     if (row.expires_at > now) live.push_back(row);
   }
   return live;
+}
+
+Result<std::vector<RunRow>> MemoryStore::closed_runs(const ClosedFilter& filter) {
+  const std::lock_guard lock{mutex_};
+  std::vector<RunRow> rows;
+  auto run = filter.after ? runs_.upper_bound(*filter.after) : runs_.begin();
+  for (; run != runs_.end() && rows.size() < filter.limit; ++run) {
+    const RunRow& row = run->second;
+    if (!row.closed_at || *row.closed_at >= filter.before) continue;
+    if (!filter.ns || row.ns == *filter.ns) rows.push_back(row);
+  }
+  return rows;
+}
+
+Result<std::vector<RunId>> MemoryStore::runs_with_history(const std::optional<RunId>& after,
+                                                          std::size_t limit) {
+  const std::lock_guard lock{mutex_};
+  std::vector<RunId> runs;
+  auto history = after ? histories_.upper_bound(*after) : histories_.begin();
+  for (; history != histories_.end() && runs.size() < limit; ++history) {
+    runs.push_back(history->first);
+  }
+  return runs;
+}
+
+Result<std::vector<StoredCommit>> MemoryStore::load_history(const RunId& run) {
+  const std::lock_guard lock{mutex_};
+  const auto found = histories_.find(run);
+  return found == histories_.end() ? std::vector<StoredCommit>{} : found->second;
+}
+
+Result<std::vector<InstanceKey>> MemoryStore::instances_with_intake(
+    const std::optional<InstanceKey>& after, std::size_t limit) {
+  const std::lock_guard lock{mutex_};
+  std::set<InstanceKey> known;
+  for (const IntakeRow& row : intake_) {
+    if (!after || row.instance > *after) known.insert(row.instance);
+  }
+  std::vector<InstanceKey> keys;
+  for (auto key = known.begin(); key != known.end() && keys.size() < limit; ++key) {
+    keys.push_back(*key);
+  }
+  return keys;
 }
 
 StoreCounters MemoryStore::counters() const {

@@ -23,13 +23,21 @@ class MemoryStore final : public Store {
                                       std::size_t limit) override;
   Result<std::vector<Task>> find_tasks(std::span<const TaskKey> keys) override;
   Result<std::vector<WorkerHeartbeat>> live_workers(Timestamp now) override;
+  Result<std::vector<RunRow>> closed_runs(const ClosedFilter& filter) override;
+  Result<std::vector<RunId>> runs_with_history(const std::optional<RunId>& after,
+                                               std::size_t limit) override;
+  Result<std::vector<StoredCommit>> load_history(const RunId& run) override;
+  Result<std::vector<InstanceKey>> instances_with_intake(const std::optional<InstanceKey>& after,
+                                                         std::size_t limit) override;
   StoreCounters counters() const override;
 
  private:
   void apply(const Transition& winner);
+  void prune(const PrunedRun& run);
 
   mutable std::mutex mutex_;
-  std::map<RunId, LoadedRun> runs_;
+  std::map<RunId, RunRow> runs_;
+  std::map<RunId, std::vector<StoredCommit>> histories_;
   std::map<InstanceKey, InstanceRow> instances_;
   std::map<TaskKey, Task> tasks_;
   std::vector<IntakeRow> intake_;

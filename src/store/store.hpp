@@ -77,6 +77,13 @@ struct IntakeRow {
   friend bool operator==(const IntakeRow&, const IntakeRow&) = default;
 };
 
+// A run that leaves the store as a whole: its history, its row, what the intake holds of it.
+struct PrunedRun {
+  RunId run_id;
+  InstanceKey instance;
+  friend bool operator==(const PrunedRun&, const PrunedRun&) = default;
+};
+
 // A decision on its way to disk: all of it becomes durable, or none. Every run and instance row it
 // writes carries this commit's id as its new version.
 struct Transition {
@@ -88,6 +95,7 @@ struct Transition {
   std::vector<RunRow> runs;
   std::vector<InstanceRow> instances;
   std::vector<IntakeRow> intake;
+  std::vector<PrunedRun> prunes = {};  // each of them read; their tasks are among `tasks`
 };
 
 struct Won {
@@ -126,6 +134,14 @@ struct RunFilter {
   std::optional<history::RunStatus> status = {};
   bool open = false;                 // only runs that have not ended
   std::optional<RunId> before = {};  // the page after the one that ended with it
+  std::size_t limit = 100;
+};
+
+// Runs that ended before a moment, the oldest first.
+struct ClosedFilter {
+  Timestamp before;
+  std::optional<Namespace> ns = {};
+  std::optional<RunId> after = {};  // the page after the one that ended with it
   std::size_t limit = 100;
 };
 
@@ -168,6 +184,17 @@ class Store {
   virtual Result<std::vector<Task>> find_tasks(std::span<const TaskKey> keys) = 0;
   // Heartbeats that have not expired by `now`, by worker and scope.
   virtual Result<std::vector<WorkerHeartbeat>> live_workers(Timestamp now) = 0;
+
+  // Walks every row there is: for those who look once in a while.
+  virtual Result<std::vector<RunRow>> closed_runs(const ClosedFilter& filter) = 0;
+
+  // What is true though the rows beside it may be gone. Runs that have a history, in order, after
+  // `after`; the commits of one of them; instances that the intake knows.
+  virtual Result<std::vector<RunId>> runs_with_history(const std::optional<RunId>& after,
+                                                       std::size_t limit) = 0;
+  virtual Result<std::vector<StoredCommit>> load_history(const RunId& run) = 0;
+  virtual Result<std::vector<InstanceKey>> instances_with_intake(
+      const std::optional<InstanceKey>& after, std::size_t limit) = 0;
 
   virtual StoreCounters counters() const = 0;
 };

@@ -45,6 +45,9 @@ void advance(const Transition& winner, std::span<StreamVersion> versions) {
   for (const InstanceRow& instance : winner.instances) {
     if (auto* version = find(versions, instance.key)) version->version = winner.id;
   }
+  for (const PrunedRun& run : winner.prunes) {
+    if (auto* version = find(versions, run.run_id)) version->version = {};
+  }
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ RunInfo WorkflowHandle::info() const {
 History WorkflowHandle::history() const {
   const auto row = current_run(*environment_, key_of(ns_, id_));
   const auto run = unwrap(environment_->store().load_run(row.run_id));
-  return to_history(row.run_id, unwrap(events_of(*run)));
+  return to_history(row.run_id, unwrap(store::events_of(run->commits)));
 }
 
 void WorkflowHandle::wait() const {
@@ -91,7 +91,7 @@ Payload WorkflowHandle::wait_for_output() const {
   wait();
   const auto row = current_run(*environment_, key_of(ns_, id_));
   const auto run = unwrap(environment_->store().load_run(row.run_id));
-  auto state = unwrap(history::fold(unwrap(events_of(*run))));
+  auto state = unwrap(history::fold(unwrap(store::events_of(run->commits))));
   if (state.output) return *std::move(state.output);
   const auto failure = state.failure.value_or(history::Failure{});
   throw WorkflowError{id_, state.closed_reason, failure.exception_class, failure.message};

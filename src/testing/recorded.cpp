@@ -64,16 +64,6 @@ Result<History> parse(std::string_view text) {
 
 }  // namespace
 
-Result<std::vector<history::Event>> events_of(const store::LoadedRun& run) {
-  std::vector<history::Event> events;
-  for (const auto& stored : run.commits) {
-    auto commit = DW_TRY(
-        bundle::parse_commit(stored.id, stored.first_sequence, stored.recorded_at, stored.events));
-    std::ranges::move(commit.events, std::back_inserter(events));
-  }
-  return events;
-}
-
 Result<std::vector<history::Event>> events_of(const History& history) {
   std::vector<history::Event> events;
   for (const HistoryEvent& event : history.events) {
@@ -125,7 +115,7 @@ std::vector<History> histories_of(const std::string& store) {
     for (const auto& row : rows) {
       // The engine that owns the file may have tidied up since.
       const auto run = unwrap(opened->load_run(row.run_id));
-      if (run) histories.push_back(to_history(row.run_id, unwrap(events_of(*run))));
+      if (run) histories.push_back(to_history(row.run_id, unwrap(store::events_of(run->commits))));
     }
     page.before = rows.back().run_id;
   }

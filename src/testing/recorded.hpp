@@ -1,13 +1,12 @@
 // Between the histories of the public API and the engine's events.
 #pragma once
 #include "history/events.hpp"
-#include "store/store.hpp"
+#include "store/derived.hpp"
 
 #include <dw/testing.hpp>
 
 namespace dw::testing {
 
-Result<std::vector<history::Event>> events_of(const store::LoadedRun& run);
 // Fails with corrupt_history when no engine can have written it.
 Result<std::vector<history::Event>> events_of(const History& history);
 

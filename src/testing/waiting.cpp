@@ -43,7 +43,7 @@ std::string describe(const history::OpenChild& child, store::Store& store, const
 std::vector<std::string> waits_of(store::Store& store, const RunId& run, const Known& known) {
   const auto loaded = store.load_run(run);
   if (!loaded || !*loaded) return {};
-  const auto events = events_of(**loaded);
+  const auto events = store::events_of((*loaded)->commits);
   const auto state = events ? history::fold(*events) : Result<history::RunState>{events.error()};
   if (!state) return {state.error().message};
   if (!state->open()) return {};

@@ -33,6 +33,7 @@ class BatchMaker {
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (!std::holds_alternative<Won>(outcomes[i])) continue;
       for (const RunRow& run : batch[i].runs) known_[run.run_id.str()] = {batch[i].id.str(), run};
+      for (const PrunedRun& run : batch[i].prunes) known_.erase(run.run_id.str());
       for (const InstanceRow& row : batch[i].instances) instances_[row.key] = batch[i].id;
     }
   }
@@ -101,12 +102,23 @@ class BatchMaker {
     staged_[run] = {transition.id.str(), row};
   }
 
+  // A run goes, whole; whoever still builds on it in this batch loses.
+  void prune(Transition& transition, const std::string& run) {
+    const auto known = known_.find(run);
+    if (known == known_.end() || staged_.contains(run)) return;
+    const auto& [version, row] = known->second;
+    transition.reads.push_back({row.run_id, CommitId{chance(80) ? version : "stale"}});
+    transition.prunes.push_back({row.run_id, {row.ns, row.instance_id}});
+  }
+
   Transition make() {
     Transition transition;
     transition.id = CommitId{fmt::format("c{:06}", ++commits_)};
     transition.recorded_at = at(commits_);
     const auto any_run = [&] { return fmt::format("run-{:02}", random_.below(20)); };
-    if (!chance(10)) {
+    if (chance(5)) {
+      prune(transition, any_run());
+    } else if (!chance(10)) {
       const std::string run = any_run();
       touch(transition, run);
       if (const std::string other = any_run(); other != run && chance(15)) touch(transition, other);
@@ -119,7 +131,8 @@ class BatchMaker {
       transition.tasks.push_back(chance(40) ? engine::remove(change.key) : engine::put(change));
     }
     if (chance(10)) {
-      transition.intake.push_back({any_instance(), std::nullopt, transition.recorded_at,
+      const auto of_run = chance(50) ? std::optional{RunId{any_run()}} : std::nullopt;
+      transition.intake.push_back({any_instance(), of_run, transition.recorded_at,
                                    fmt::format(R"({{"commit":"{}"}})", transition.id.view())});
     }
     return transition;
@@ -145,6 +158,12 @@ void compare_reads(Store& expected, Store& actual, const BatchMaker& maker) {
     EXPECT_EQ(expected.load_run(RunId{id}, middle).value()->commits,
               actual.load_run(RunId{id}, middle).value()->commits);
   }
+  EXPECT_EQ(expected.runs_with_history({}, 1000).value(),
+            actual.runs_with_history({}, 1000).value());
+  EXPECT_EQ(expected.instances_with_intake({}, 1000).value(),
+            actual.instances_with_intake({}, 1000).value());
+  EXPECT_EQ(expected.closed_runs({.before = at(600)}).value(),
+            actual.closed_runs({.before = at(600)}).value());
   for (const InstanceKey& key : maker.instance_keys()) {
     EXPECT_EQ(expected.find_instance(key).value(), actual.find_instance(key).value());
     EXPECT_EQ(expected.load_intake(key).value(), actual.load_intake(key).value());

@@ -105,5 +105,34 @@ says "Shipped as parcel-"
 expect 1 demo crash --store "$place/demo.db"
 explains "already has an order"
 
+expect 2 rebuild-projections
+explains "--store"
+expect 2 rebuild-projections --store "$place/demo.db" --namespace shop --prune-stale
+explains "--prune-stale"
+expect 1 rebuild-projections --store "$place/missing.db"
+explains "not_found"
+[[ ! -e $place/missing.db ]] || complain "$last: rebuilding creates no store"
+expect 0 rebuild-projections --store "$place/demo.db" --prune-stale --json
+says '"dry_run":false,"runs_matched":1,"run_summaries_rebuilt":0,"run_summaries_would_rebuild":0'
+says '"run_lineage_entries_pruned":0,"run_lineage_entries_would_prune":0,"failures":[]'
+expect 0 system:rebuild-projections --store "$place/demo.db" --needs-rebuild --dry-run
+says "Looked at 0 runs"
+expect 1 rebuild-projections --store "$place/demo.db" --run-id nobody --json
+says '"failures":[{"run_id":"nobody"'
+
+expect 0 system:retention-status --store "$place/demo.db" --json
+says '"retention_days":30,'
+says '"expired_run_count":0,"expired_run_ids":[],"scan_limit":100,"scan_pressure":false'
+expect 0 history:prune --store "$place/demo.db" --json
+says '{"processed":0,"pruned":0,"skipped":0,"failed":0,"results":[]}'
+expect 1 history:prune --store "$place/demo.db" --run-id nobody
+says "run_not_found"
+expect 2 history:prune --store "$place/demo.db" --limit 0
+expect 0 system:retention-pass --store "$place/demo.db" --retention-days 0 --json
+says '"pruned":1,"skipped":0,"failed":0,"results":[{"run_id":'
+says '"tasks_deleted":0'
+expect 0 history:prune --store "$place/demo.db" --retention-days 0
+says "Pruned 0 runs"
+
 [[ $failures -eq 0 ]] || exit 1
 echo "every command answered as it should"

@@ -14,7 +14,7 @@ FLOORS = {
     "views": 3,
     "bundle": 4,
     "store": 5,
-    "dispatch": 6, "client": 6, "runtime": 6, "sqlite": 6, "postgres": 6,
+    "dispatch": 6, "client": 6, "runtime": 6, "sqlite": 6, "postgres": 6, "upkeep": 6,
     "server": 7, "cli": 7, "worker": 7,
     "embed": 8,
     "sim": 9, "testing": 9,
@@ -27,7 +27,7 @@ PUBLIC = {
     "payload": "core", "convert": "core", "contract": "core",
     "exceptions": "core", "workflow": "runtime", "registry": "runtime",
     "activity": "worker", "engine": "embed", "dw": "embed",
-    "testing": "testing",
+    "testing": "testing", "upkeep": "embed",
 }
 
 HEAVY = re.compile(r'#include [<"](sqlite3\.h|libpq-fe\.h|boost/beast|boost/json|boost/asio)')

@@ -192,6 +192,30 @@ TEST_F(Durability, TasksAndIntakeAloneAreFoundAgainToo) {
   EXPECT_EQ(store_->load_intake(intake.intake.front().instance).value().size(), recorded ? 1 : 0);
 }
 
+TEST_F(Durability, APrunedRunIsGoneOrThereAsAWhole) {
+  open();
+  for (int i = 1; i <= 8; ++i) ASSERT_TRUE(won(commit_one(*store_, step("r1", i))));
+  Transition prune;
+  prune.id = CommitId{"prune"};
+  prune.reads = {{RunId{"r1"}, commit_id("r1", 8)}};
+  prune.tasks = {engine::remove(step("r1", 8).tasks.back().task.key)};
+  prune.prunes = {{RunId{"r1"}, {Namespace{"default"}, InstanceId{"i-r1"}}}};
+  disk_.fail_sync_after(0);
+  const bool pruned = won(commit_one(*store_, prune));
+  const auto check = [&](bool gone) {
+    EXPECT_EQ(last_sequence(*store_, "r1"), gone ? 0 : 8);
+    EXPECT_EQ(store_->load_history(RunId{"r1"}).value().size(), gone ? 0u : 8u);
+    EXPECT_EQ(store_->due_tasks({}, at(100), 10).value().size(), gone ? 0u : 1u);
+  };
+  check(pruned);
+  lose_power();
+  check(pruned);
+  if (pruned) return;
+  ASSERT_TRUE(won(commit_one(*store_, prune)));
+  lose_power();
+  check(true);
+}
+
 // ---- any fault at any moment
 
 // Everything a store says, to compare by.

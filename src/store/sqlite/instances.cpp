@@ -23,6 +23,8 @@ Result<InstanceWriter> InstanceWriter::prepare(Connection& connection) {
   writer.find_intake_ = DW_TRY(connection.prepare(
       "SELECT 1 FROM intake WHERE namespace = ?1 AND instance_id = ?2 AND run_id IS ?3"
       " AND recorded_at = ?4 AND record = ?5 LIMIT 1"));
+  writer.remove_intake_ = DW_TRY(connection.prepare(
+      "DELETE FROM intake WHERE namespace = ?1 AND instance_id = ?2 AND run_id = ?3"));
   return writer;
 }
 
@@ -54,6 +56,11 @@ Outcome InstanceWriter::find_intake(const IntakeRow& row, bool& found) {
   return Outcome::done;
 }
 
+Outcome InstanceWriter::prune_intake(const store::PrunedRun& run) {
+  remove_intake_.bind_all(run.instance.ns, run.instance.id, run.run_id);
+  return remove_intake_.run();
+}
+
 // ---- InstanceReader
 
 Result<InstanceReader> InstanceReader::prepare(Connection& connection) {
@@ -64,6 +71,10 @@ Result<InstanceReader> InstanceReader::prepare(Connection& connection) {
   reader.intake_ =
       DW_TRY(connection.prepare("SELECT run_id, recorded_at, record FROM intake"
                                 " WHERE namespace = ?1 AND instance_id = ?2 ORDER BY intake_id"));
+  reader.next_intake_ =
+      DW_TRY(connection.prepare("SELECT namespace, instance_id FROM intake"
+                                " WHERE (namespace, instance_id) > (?1, ?2)"
+                                " ORDER BY namespace, instance_id LIMIT 1"));
   return reader;
 }
 
@@ -100,6 +111,23 @@ Result<std::vector<IntakeRow>> InstanceReader::load_intake(const InstanceKey& ke
     return connection_->error(fmt::format("read the intake of instance {}", key.id.view()));
   }
   return rows;
+}
+
+Result<std::vector<InstanceKey>> InstanceReader::with_intake(
+    const std::optional<InstanceKey>& after, std::size_t limit) {
+  std::vector<InstanceKey> keys;
+  InstanceKey last = after.value_or(InstanceKey{});
+  while (keys.size() < limit) {
+    const ResetLater reset{next_intake_};
+    next_intake_.bind_all(last.ns, last.id);
+    const Outcome outcome = next_intake_.step();
+    if (outcome == Outcome::done) break;
+    if (outcome != Outcome::row) return connection_->error("look for intake");
+    last = {Namespace{std::string{next_intake_.text(0)}},
+            InstanceId{std::string{next_intake_.text(1)}}};
+    keys.push_back(last);
+  }
+  return keys;
 }
 
 }  // namespace dw::sqlite

@@ -15,12 +15,15 @@ class InstanceWriter {
   Outcome put(const store::InstanceRow& row, const CommitId& version);
   Outcome append(const store::IntakeRow& row);
   Outcome find_intake(const store::IntakeRow& row, bool& found);
+  // What the intake holds of that run and of no other.
+  Outcome prune_intake(const store::PrunedRun& run);
 
  private:
   Statement find_version_;
   Statement put_;
   Statement append_;
   Statement find_intake_;
+  Statement remove_intake_;
 };
 
 class InstanceReader {
@@ -30,6 +33,8 @@ class InstanceReader {
   Result<std::optional<store::InstanceRow>> find(const store::InstanceKey& key);
   // Oldest first.
   Result<std::vector<store::IntakeRow>> load_intake(const store::InstanceKey& key);
+  Result<std::vector<store::InstanceKey>> with_intake(
+      const std::optional<store::InstanceKey>& after, std::size_t limit);
 
  private:
   explicit InstanceReader(Connection& connection) : connection_(&connection) {}
@@ -37,6 +42,7 @@ class InstanceReader {
   Connection* connection_;
   Statement find_;
   Statement intake_;
+  Statement next_intake_;
 };
 
 }  // namespace dw::sqlite

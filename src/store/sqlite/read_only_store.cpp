@@ -65,6 +65,22 @@ class ReadOnlyStore final : public store::Store {
   Result<std::vector<WorkerHeartbeat>> live_workers(Timestamp now) override {
     return readers_.with_reader([&](Reader& reader) { return reader.workers->live(now); });
   }
+  Result<std::vector<RunRow>> closed_runs(const store::ClosedFilter& filter) override {
+    return readers_.with_reader([&](Reader& reader) { return reader.runs->closed(filter); });
+  }
+  Result<std::vector<RunId>> runs_with_history(const std::optional<RunId>& after,
+                                               std::size_t limit) override {
+    return readers_.with_reader(
+        [&](Reader& reader) { return reader.runs->with_history(after, limit); });
+  }
+  Result<std::vector<store::StoredCommit>> load_history(const RunId& run) override {
+    return readers_.with_reader([&](Reader& reader) { return reader.runs->load_history(run); });
+  }
+  Result<std::vector<InstanceKey>> instances_with_intake(const std::optional<InstanceKey>& after,
+                                                         std::size_t limit) override {
+    return readers_.with_reader(
+        [&](Reader& reader) { return reader.instances->with_intake(after, limit); });
+  }
   StoreCounters counters() const override { return {}; }
 
  private:

@@ -103,6 +103,8 @@ Result<RunWriter> RunWriter::prepare(Connection& connection) {
       " VALUES (?1, ?2, ?3, ?4, ?5, ?6)"));
   writer.find_append_ = DW_TRY(connection.prepare(
       "SELECT 1 FROM history WHERE run_id = ?1 AND first_sequence = ?2 AND commit_id = ?3"));
+  writer.remove_row_ = DW_TRY(connection.prepare("DELETE FROM runs WHERE run_id = ?1"));
+  writer.remove_history_ = DW_TRY(connection.prepare("DELETE FROM history WHERE run_id = ?1"));
   return writer;
 }
 
@@ -147,6 +149,13 @@ Outcome RunWriter::find_append(const StreamAppend& append, const CommitId& commi
   return Outcome::done;
 }
 
+Outcome RunWriter::prune(const RunId& run) {
+  remove_history_.bind_all(run);
+  if (const Outcome outcome = remove_history_.run(); outcome != Outcome::done) return outcome;
+  remove_row_.bind_all(run);
+  return remove_row_.run();
+}
+
 // ---- RunReader
 
 Result<RunReader> RunReader::prepare(Connection& connection) {
@@ -155,6 +164,13 @@ Result<RunReader> RunReader::prepare(Connection& connection) {
   reader.history_ = DW_TRY(connection.prepare(
       "SELECT commit_id, first_sequence, last_sequence, recorded_at, events FROM history"
       " WHERE run_id = ?1 AND first_sequence > ?2 ORDER BY first_sequence"));
+  // From one run to the next, over all the commits in between.
+  reader.next_history_ = DW_TRY(
+      connection.prepare("SELECT run_id FROM history WHERE run_id > ?1 ORDER BY run_id LIMIT 1"));
+  reader.closed_ = DW_TRY(
+      connection.prepare(fmt::format("{} WHERE closed_at < ?1 AND (?2 IS NULL OR namespace = ?2)"
+                                     " AND (?3 IS NULL OR run_id > ?3) ORDER BY run_id LIMIT ?4",
+                                     select_run)));
   // Run ids are ULIDs: descending ids are newest first, and the limit ends the walk.
   reader.list_ = DW_TRY(connection.prepare(
       fmt::format("{} WHERE (?1 IS NULL OR namespace = ?1) AND (?2 IS NULL OR instance_id = ?2)"
@@ -186,19 +202,49 @@ Result<std::optional<LoadedRun>> RunReader::load(const RunId& run, std::int64_t 
   // The row stays under the first statement until the history is read: as long as one statement is
   // open both see the same snapshot.
   const ResetLater reset_row{find_};
-  const ResetLater reset_history{history_};
   find_.bind_all(run);
   const Outcome found = find_.step();
   if (found == Outcome::done) return std::optional<LoadedRun>{};
   if (found != Outcome::row) return connection_->error(fmt::format("load run {}", run.view()));
   LoadedRun loaded{DW_TRY(read_run(find_)), {}};
-  history_.bind_all(run, after_sequence);
+  loaded.commits = DW_TRY(read_history(run, after_sequence));
+  return std::optional{std::move(loaded)};
+}
+
+Result<std::vector<StoredCommit>> RunReader::load_history(const RunId& run) {
+  return read_history(run, 0);
+}
+
+Result<std::vector<StoredCommit>> RunReader::read_history(const RunId& run, std::int64_t after) {
+  const ResetLater reset{history_};
+  history_.bind_all(run, after);
+  std::vector<StoredCommit> commits;
   Outcome outcome = history_.step();
   for (; outcome == Outcome::row; outcome = history_.step()) {
-    loaded.commits.push_back(read_commit(history_));
+    commits.push_back(read_commit(history_));
   }
   if (outcome != Outcome::done) return connection_->error(fmt::format("load run {}", run.view()));
-  return std::optional{std::move(loaded)};
+  return commits;
+}
+
+Result<std::vector<RunId>> RunReader::with_history(const std::optional<RunId>& after,
+                                                   std::size_t limit) {
+  std::vector<RunId> runs;
+  RunId last = after.value_or(RunId{});
+  while (runs.size() < limit) {
+    const ResetLater reset{next_history_};
+    next_history_.bind_all(last);
+    const Outcome outcome = next_history_.step();
+    if (outcome == Outcome::done) break;
+    if (outcome != Outcome::row) return connection_->error("look for histories");
+    last = runs.emplace_back(std::string{next_history_.text(0)});
+  }
+  return runs;
+}
+
+Result<std::vector<RunRow>> RunReader::closed(const store::ClosedFilter& filter) {
+  closed_.bind_all(filter.before, filter.ns, filter.after, to_limit(filter.limit));
+  return read_runs(closed_, *connection_);
 }
 
 Result<std::vector<RunRow>> RunReader::list(const RunFilter& filter) {

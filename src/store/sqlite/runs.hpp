@@ -17,6 +17,8 @@ class RunWriter {
   Outcome append(const store::StreamAppend& append, const CommitId& commit, Timestamp recorded_at);
   // Whether `commit` is the one that appended there.
   Outcome find_append(const store::StreamAppend& append, const CommitId& commit, bool& found);
+  // The row and the history.
+  Outcome prune(const RunId& run);
 
  private:
   Statement find_version_;
@@ -24,6 +26,8 @@ class RunWriter {
   Statement update_;
   Statement append_;
   Statement find_append_;
+  Statement remove_row_;
+  Statement remove_history_;
 };
 
 class RunReader {
@@ -33,13 +37,20 @@ class RunReader {
   Result<std::optional<store::RunRow>> find(const RunId& run);
   Result<std::optional<store::LoadedRun>> load(const RunId& run, std::int64_t after_sequence);
   Result<std::vector<store::RunRow>> list(const store::RunFilter& filter);
+  Result<std::vector<store::RunRow>> closed(const store::ClosedFilter& filter);
+  Result<std::vector<RunId>> with_history(const std::optional<RunId>& after, std::size_t limit);
+  Result<std::vector<store::StoredCommit>> load_history(const RunId& run);
 
  private:
   explicit RunReader(Connection& connection) : connection_(&connection) {}
 
+  Result<std::vector<store::StoredCommit>> read_history(const RunId& run, std::int64_t after);
+
   Connection* connection_;
   Statement find_;
   Statement history_;
+  Statement next_history_;
+  Statement closed_;
   Statement list_;
   Statement list_instance_;
 };

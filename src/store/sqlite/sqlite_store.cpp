@@ -27,6 +27,7 @@
 namespace dw::sqlite {
 namespace {
 
+using store::ClosedFilter;
 using store::CommitOutcome;
 using store::Existed;
 using store::Failed;
@@ -34,9 +35,11 @@ using store::InstanceKey;
 using store::InstanceRow;
 using store::IntakeRow;
 using store::LoadedRun;
+using store::PrunedRun;
 using store::RunFilter;
 using store::RunRow;
 using store::StoreCounters;
+using store::StoredCommit;
 using store::StreamVersion;
 using store::Task;
 using store::TaskChange;
@@ -140,6 +143,12 @@ class SqliteStore final : public store::Store {
                                       std::size_t limit) override;
   Result<std::vector<Task>> find_tasks(std::span<const TaskKey> keys) override;
   Result<std::vector<WorkerHeartbeat>> live_workers(Timestamp now) override;
+  Result<std::vector<RunRow>> closed_runs(const ClosedFilter& filter) override;
+  Result<std::vector<RunId>> runs_with_history(const std::optional<RunId>& after,
+                                               std::size_t limit) override;
+  Result<std::vector<StoredCommit>> load_history(const RunId& run) override;
+  Result<std::vector<InstanceKey>> instances_with_intake(const std::optional<InstanceKey>& after,
+                                                         std::size_t limit) override;
   StoreCounters counters() const override;
 
  private:
@@ -324,6 +333,11 @@ Outcome SqliteStore::write(const Transition& winner) {
     const Outcome outcome = writer_->instances.append(row);
     if (outcome != Outcome::done) return outcome;
   }
+  for (const PrunedRun& run : winner.prunes) {
+    Outcome outcome = writer_->runs.prune(run.run_id);
+    if (outcome == Outcome::done) outcome = writer_->instances.prune_intake(run);
+    if (outcome != Outcome::done) return outcome;
+  }
   return Outcome::done;
 }
 
@@ -439,6 +453,10 @@ Outcome SqliteStore::find_trace(const Transition& winner, std::optional<bool>& f
     outcome = writer_->runs.find_append(winner.appends.front(), winner.id, found.emplace());
   } else if (!winner.intake.empty()) {
     outcome = writer_->instances.find_intake(winner.intake.front(), found.emplace());
+  } else if (!winner.prunes.empty()) {
+    CommitId version;
+    outcome = writer_->runs.find_version(winner.prunes.front().run_id, version);
+    found = version.empty();
   }
   return outcome;
 }
@@ -479,6 +497,26 @@ Result<std::vector<Task>> SqliteStore::find_tasks(std::span<const TaskKey> keys)
 
 Result<std::vector<WorkerHeartbeat>> SqliteStore::live_workers(Timestamp now) {
   return readers_.with_reader([&](Reader& reader) { return reader.workers->live(now); });
+}
+
+Result<std::vector<RunRow>> SqliteStore::closed_runs(const ClosedFilter& filter) {
+  return readers_.with_reader([&](Reader& reader) { return reader.runs->closed(filter); });
+}
+
+Result<std::vector<RunId>> SqliteStore::runs_with_history(const std::optional<RunId>& after,
+                                                          std::size_t limit) {
+  return readers_.with_reader(
+      [&](Reader& reader) { return reader.runs->with_history(after, limit); });
+}
+
+Result<std::vector<StoredCommit>> SqliteStore::load_history(const RunId& run) {
+  return readers_.with_reader([&](Reader& reader) { return reader.runs->load_history(run); });
+}
+
+Result<std::vector<InstanceKey>> SqliteStore::instances_with_intake(
+    const std::optional<InstanceKey>& after, std::size_t limit) {
+  return readers_.with_reader(
+      [&](Reader& reader) { return reader.instances->with_intake(after, limit); });
 }
 
 StoreCounters SqliteStore::counters() const {

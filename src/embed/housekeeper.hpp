@@ -1,0 +1,38 @@
+// The engine's upkeep: passes somebody asks for, and the one it makes by itself.
+#pragma once
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "core/random.hpp"
+#include "upkeep/rebuild.hpp"
+#include "upkeep/retention.hpp"
+
+#include <dw/upkeep.hpp>
+
+namespace dw::detail {
+
+struct HousekeeperParts {
+  store::Store& store;
+  const Clock& clock;
+  Executor& writer;  // the thread that commits
+  Executor& reader;
+  Executor& time;
+  std::chrono::days retention;  // 0: nothing goes by itself
+};
+
+class Housekeeper {
+ public:
+  explicit Housekeeper(const HousekeeperParts& parts);
+
+  // Any thread may call these; they wait for the thread that commits.
+  Result<RetentionReport> retention_pass(const RetentionPass& pass);
+  Result<RebuildReport> rebuild(const RebuildProjections& options);
+
+ private:
+  void pass_at(Timestamp at);
+  void pass();
+  upkeep::Tools tools(Random& random);
+
+  const HousekeeperParts parts_;
+};
+
+}  // namespace dw::detail

@@ -1,0 +1,90 @@
+// Runs that ended long ago may go, and nobody is left waiting for one of them.
+#include "upkeep/retention.hpp"
+#include "picture.hpp"
+#include "upkeep/rebuild.hpp"
+#include "workload.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <set>
+
+namespace dw::upkeep::test {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AnyOf;
+using ::testing::IsEmpty;
+
+template <typename Scope, typename Pass>
+auto passed(store::Store& store, Timestamp now, const Scope& scope, const Pass& pass) {
+  SeededRandom random{9};
+  const Commit commit = [&](const store::Transition& transition) {
+    return store.commit({&transition, 1}).front();
+  };
+  auto report = pass(Tools{store, commit, now, random}, scope);
+  EXPECT_TRUE(report) << (report ? "" : report.error().message);
+  return *std::move(report);
+}
+RetentionReport prune(store::Store& store, Timestamp now, RetentionScope scope) {
+  return passed(store, now, scope, retention_pass);
+}
+
+// What somebody waits for that will never come; empty: nothing.
+std::string waits_in_vain(store::Store& store) {
+  const auto runs = store.runs_with_history({}, 100'000).value();
+  for (const RunId& id : runs) {
+    const auto told = *told_run(store, id).value();
+    const auto& state = told.run.state;
+    for (const auto& child : state.children) {
+      if (!state.open() && child.policy == history::ParentClosePolicy::abandon) continue;
+      const auto end = end_of_line(store, child.run_id);
+      if (!end) return fmt::format("{} waits for {}, which is gone", id.str(), child.run_id.str());
+      if (!end->state.open()) {
+        return fmt::format("{} has not heard of {}'s end", id.str(), child.run_id.str());
+      }
+    }
+  }
+  return {};
+}
+
+class Retention : public ::testing::TestWithParam<int> {};
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Retention, ::testing::Range(1, 6));
+
+TEST_P(Retention, TakesRunsWholeAndLeavesNobodyWaiting) {
+  Workload workload{static_cast<std::uint64_t>(GetParam())};
+  auto& store = workload.store();
+  std::int64_t pruned = 0;
+  std::set<std::string> reasons;
+  for (int i = 0; i < 60; ++i) {
+    workload.go_on(40);
+    const auto open = store.list_runs({.open = true, .limit = 10'000}).value();
+    const auto report = prune(store, workload.now(), {.before = workload.now()});
+    EXPECT_EQ(report.failed, 0);
+    pruned += report.pruned;
+    for (const auto& result : report.results) {
+      reasons.insert(result.reason);
+      if (result.outcome != "pruned") continue;
+      EXPECT_FALSE(store.find_run(result.run_id).value());
+      EXPECT_THAT(store.load_history(result.run_id).value(), IsEmpty());
+    }
+    EXPECT_EQ(store.list_runs({.open = true, .limit = 10'000}).value(), open) << "none of them";
+    // No history without a row, no row without its history.
+    const auto rest =
+        passed(store, workload.now(), RebuildScope{.prune_stale = true, .dry_run = true}, rebuild);
+    EXPECT_THAT(rest.failures, IsEmpty());
+    EXPECT_EQ(rest.runs.rebuilt + rest.runs.pruned + rest.instances.rebuilt + rest.tasks.rebuilt,
+              0);
+  }
+  workload.come_to_rest();
+  EXPECT_EQ(waits_in_vain(store), "");
+  EXPECT_GT(pruned, 10);
+  EXPECT_TRUE(reasons.contains("message_under_way") || reasons.contains("parent_has_not_heard") ||
+              reasons.contains("children_not_reached") ||
+              reasons.contains("children_were_taken_over"))
+      << "nobody was ever in the way: this test sees too little";
+}
+
+}  // namespace
+}  // namespace dw::upkeep::test
