@@ -198,7 +198,7 @@ TEST(Faults, CodeThatIsNotDeterministicIsFoundOutByACrash) {
 }
 
 TEST(Faults, WhoIsNotKeptWarmReplaysWhenItGoesOn) {
-  for (const std::size_t warm : {10, 0}) {
+  for (const std::size_t warm : {10u, 0u}) {
     Registry registry = shop();
     registry.workflow("forgetful", forgetful);
     Environment env{std::move(registry), {.max_warm_workflows = warm}};

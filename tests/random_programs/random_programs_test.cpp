@@ -149,7 +149,7 @@ TEST(RandomProgram, LeavesNearlyEveryKindOfEvent) {
 
 // ---- and a comparison that never fails says so here
 
-constexpr testing::Options trouble{
+const testing::Options trouble{
     .crashes = true, .duplicates = true, .lost_attempts = true, .timeouts = true};
 
 Program planted(std::string cheat) {

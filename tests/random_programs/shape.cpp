@@ -105,8 +105,9 @@ class RunShape {
     lines.insert(lines.end(), handled_.begin(), handled_.end());
     auto mail = mail_;
     if (!timed_) {
-      std::ranges::stable_partition(
-          mail, [](const std::string& line) { return line.starts_with("SignalReceived bell"); });
+      std::stable_partition(mail.begin(), mail.end(), [](const std::string& line) {
+        return line.starts_with("SignalReceived bell");
+      });
     }
     lines.insert(lines.end(), mail.begin(), mail.end());
     lines.insert(lines.end(), end_.begin(), end_.end());
