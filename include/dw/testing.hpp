@@ -27,7 +27,8 @@ struct Options {
   bool timeouts = false;       // some attempts take an hour: long enough for most timeouts
   Timestamp start_at = from_micros(1'767'225'600'000'000);  // 2026-01-01T00:00:00Z
   std::string ns = {};                                      // default namespace; empty: unset
-  std::uint64_t max_work = 1'000'000;  // pieces of work in one call before it gives up
+  std::uint64_t max_work = 1'000'000;     // pieces of work in one call before it gives up
+  std::size_t max_warm_workflows = 2048;  // suspended fibers kept; others replay
 };
 
 // One call of an activity's code. At least one for each execution; crashes and retries add more.
@@ -297,6 +298,9 @@ class Environment {
   void crash();
   // How often the process has died, by crash() or by the seed.
   int crashes() const;
+
+  // Every run there has been, the oldest first: children, and the runs before a continue-as-new.
+  std::vector<History> histories() const;
 
   const Registry& registry() const;
 

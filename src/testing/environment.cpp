@@ -64,8 +64,14 @@ std::string EnvironmentImpl::new_id() {
 }
 
 void EnvironmentImpl::boot() {
-  process_ = std::make_unique<Process>(
-      ProcessParts{scheduler_, disk_, clock_, registry_, book_, faults_, process_random_.next()});
+  process_ = std::make_unique<Process>(ProcessParts{scheduler_,
+                                                    disk_,
+                                                    clock_,
+                                                    registry_,
+                                                    book_,
+                                                    faults_,
+                                                    process_random_.next(),
+                                                    {.max_warm = options_.max_warm_workflows}});
 }
 
 void EnvironmentImpl::stop() {

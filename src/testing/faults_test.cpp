@@ -171,14 +171,14 @@ TEST(Faults, ACrashBeforeAnActivityIsHeardOfRunsItAgain) {
   EXPECT_THAT(keys_of(env.calls(charge)), SizeIs(1));
 }
 
+int times_run = 0;
 int forgetful() {
-  static int calls = 0;
-  if (++calls % 2 == 1) {
+  if (++times_run % 2 == 1) {
     sleep(1h);
   } else {
     activity(notify, "ann", "hello");
   }
-  return calls;
+  return times_run;
 }
 
 TEST(Faults, CodeThatIsNotDeterministicIsFoundOutByACrash) {
@@ -186,6 +186,7 @@ TEST(Faults, CodeThatIsNotDeterministicIsFoundOutByACrash) {
   registry.workflow("forgetful", forgetful);
   Environment env{std::move(registry)};
   stub_all(env);
+  times_run = 0;
   auto run = env.start(forgetful, {.id = "f"});
   env.crash();
   try {
@@ -193,6 +194,23 @@ TEST(Faults, CodeThatIsNotDeterministicIsFoundOutByACrash) {
     FAIL() << "it should be blocked";
   } catch (const Stuck& stuck) {
     EXPECT_THAT(stuck.what(), ::testing::HasSubstr("step 1 of workflow 'forgetful'"));
+  }
+}
+
+TEST(Faults, WhoIsNotKeptWarmReplaysWhenItGoesOn) {
+  for (const std::size_t warm : {10u, 0u}) {
+    Registry registry = shop();
+    registry.workflow("forgetful", forgetful);
+    Environment env{std::move(registry), {.max_warm_workflows = warm}};
+    stub_all(env);
+    times_run = 0;
+    auto run = env.start(forgetful, {.id = "f"});
+    env.start(wait_for_approval, {.id = "desk"}, "a desk");
+    if (warm > 0) {
+      EXPECT_EQ(run.result(), 1);
+    } else {
+      EXPECT_THROW(run.result(), Stuck);
+    }
   }
 }
 

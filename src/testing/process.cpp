@@ -42,7 +42,7 @@ Process::Process(const ProcessParts& parts)
                                   .shards = {{shard_, workflows_, random_}},
                                   .settings = settings(),
                                   .repair = rare_sweeps(),
-                                  .limits = {},
+                                  .limits = parts.limits,
                                   .owner = "test"})) {
   dispatch_->begin();
 }

@@ -15,6 +15,7 @@ struct ProcessParts {
   ActivityBook& book;
   Faults& faults;
   std::uint64_t seed;
+  dispatch::ShardLimits limits;
 };
 
 class Process {

@@ -3,6 +3,7 @@
 #include "bundle/read.hpp"
 #include "history/codec.hpp"
 #include "store/sqlite/sqlite_store.hpp"
+#include "testing/environment.hpp"
 
 #include <fmt/format.h>
 
@@ -105,22 +106,29 @@ History parse_history(std::string_view text) {
   return unwrap(parse(text));
 }
 
-std::vector<History> histories_of(const std::string& store) {
-  const auto opened = unwrap(sqlite::open_sqlite_read_only(store));
+std::vector<History> histories_in(store::Store& store) {
   std::vector<History> histories;
   store::RunFilter page{.limit = 500};
   for (;;) {
-    const auto rows = unwrap(opened->list_runs(page));
+    const auto rows = unwrap(store.list_runs(page));
     if (rows.empty()) break;
     for (const auto& row : rows) {
-      // The engine that owns the file may have tidied up since.
-      const auto run = unwrap(opened->load_run(row.run_id));
+      // The engine that owns the store may have tidied up since.
+      const auto run = unwrap(store.load_run(row.run_id));
       if (run) histories.push_back(to_history(row.run_id, unwrap(store::events_of(run->commits))));
     }
     page.before = rows.back().run_id;
   }
   std::ranges::reverse(histories);
   return histories;
+}
+
+std::vector<History> Environment::histories() const {
+  return histories_in(impl_->store());
+}
+
+std::vector<History> histories_of(const std::string& store) {
+  return histories_in(*unwrap(sqlite::open_sqlite_read_only(store)));
 }
 
 }  // namespace dw::testing

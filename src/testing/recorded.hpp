@@ -11,5 +11,7 @@ namespace dw::testing {
 Result<std::vector<history::Event>> events_of(const History& history);
 
 History to_history(const RunId& run, const std::vector<history::Event>& events);
+// The oldest run first. Throws EngineError.
+std::vector<History> histories_in(store::Store& store);
 
 }  // namespace dw::testing

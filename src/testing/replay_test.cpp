@@ -227,6 +227,28 @@ TEST_F(RecordedStore, ABundleIsReplayedAsWell) {
   EXPECT_EQ(report.instance_id, "desk");
 }
 
+std::string in_stages(int left) {
+  if (left > 0) continue_as_new(left - 1);
+  return child(checkout, {}, Order{"ann", 1990});
+}
+
+TEST(Histories, HoldEveryRunOfATest) {
+  Registry registry = shop();
+  registry.workflow("in_stages", in_stages);
+  Environment env{std::move(registry)};
+  stub_all(env);
+  env.start(in_stages, {.id = "s"}, 2).wait();
+  const auto histories = env.histories();
+  ASSERT_EQ(histories.size(), 4u);
+  std::vector<std::string> ends;
+  for (const History& history : histories) {
+    ends.push_back(history.types().back());
+    EXPECT_TRUE(replay(env.registry(), history).ok());
+  }
+  EXPECT_THAT(ends, ::testing::ElementsAre("WorkflowContinuedAsNew", "WorkflowContinuedAsNew",
+                                           "WorkflowCompleted", "WorkflowCompleted"));
+}
+
 TEST(HistoriesOf, AFileThatIsNotThereGetsATypedError) {
   EXPECT_THROW(histories_of("no-such.db"), EngineError);
 }

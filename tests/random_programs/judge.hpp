@@ -1,0 +1,11 @@
+// Tells a program in peace, then with several kinds of faults by several seeds.
+#pragma once
+#include "program.hpp"
+
+namespace dw::random_programs {
+
+// Empty when all tellings are one and every recorded run fits the code. Else the whole story: the
+// seed, the program, the smallest program that was found to show something, and what it shows.
+std::string judge(const Program& program);
+
+}  // namespace dw::random_programs
