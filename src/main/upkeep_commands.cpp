@@ -122,6 +122,7 @@ std::string to_json(const upkeep::RetentionReport& report) {
       .field("pruned", report.pruned)
       .field("skipped", report.skipped)
       .field("failed", report.failed)
+      .field("undeliverable_tasks_deleted", report.undeliverable)
       .key("results")
       .begin_array();
   for (const auto& run : report.results) {

@@ -22,6 +22,7 @@ class Pass {
 
   Result<RetentionReport> run() {
     DW_TRY_VOID(gather_tasks());
+    DW_TRY_VOID(remove_undeliverable());
     if (!scope_.run_ids.empty()) {
       DW_TRY_VOID(prune_named());
     } else {
@@ -42,6 +43,21 @@ class Pass {
       for (Task& task : tasks) tasks_[task.run_id].push_back(std::move(task));
       if (last) return {};
     }
+  }
+
+  // What was said to a run that had gone by then: an abandoned child tells its parent of its end.
+  Result<void> remove_undeliverable() {
+    for (const auto& [run, tasks] : tasks_) {
+      if (DW_TRY(tools_.store.find_run(run))) continue;
+      if (!DW_TRY(tools_.store.load_history(run)).empty()) continue;
+      Transition transition = begin();
+      transition.reads.push_back({run, {}});
+      for (const Task& task : tasks) transition.tasks.push_back(engine::remove(task.key));
+      if (std::holds_alternative<store::Won>(tools_.commit(std::move(transition)))) {
+        report_.undeliverable += std::ssize(tasks);
+      }
+    }
+    return {};
   }
 
   Result<void> prune_named() {
@@ -178,9 +194,7 @@ class Pass {
 
   Result<void> prune(const RunRow& row) {
     const InstanceKey key{row.ns, row.instance_id};
-    Transition transition;
-    transition.id = CommitId{names_.ulid()};
-    transition.recorded_at = tools_.now;
+    Transition transition = begin();
     transition.reads.push_back({row.run_id, row.version});
     transition.prunes.push_back({row.run_id, key});
     if (const auto tasks = tasks_.find(row.run_id); tasks != tasks_.end()) {
@@ -204,6 +218,13 @@ class Pass {
       note({row.run_id, "pruned", {}, row.last_sequence, tasks});
     }
     return {};
+  }
+
+  Transition begin() {
+    Transition transition;
+    transition.id = CommitId{names_.ulid()};
+    transition.recorded_at = tools_.now;
+    return transition;
   }
 
   void note(PrunedResult result) {

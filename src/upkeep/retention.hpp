@@ -25,6 +25,7 @@ struct RetentionReport {
   std::int64_t pruned = 0;
   std::int64_t skipped = 0;
   std::int64_t failed = 0;
+  std::int64_t undeliverable = 0;  // tasks of runs that went earlier, removed
   std::vector<PrunedResult> results;
 
   std::int64_t processed() const { return pruned + skipped + failed; }

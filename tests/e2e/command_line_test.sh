@@ -124,12 +124,13 @@ expect 0 system:retention-status --store "$place/demo.db" --json
 says '"retention_days":30,'
 says '"expired_run_count":0,"expired_run_ids":[],"scan_limit":100,"scan_pressure":false'
 expect 0 history:prune --store "$place/demo.db" --json
-says '{"processed":0,"pruned":0,"skipped":0,"failed":0,"results":[]}'
+says '{"processed":0,"pruned":0,"skipped":0,"failed":0,"undeliverable_tasks_deleted":0,"results":[]}'
 expect 1 history:prune --store "$place/demo.db" --run-id nobody
 says "run_not_found"
 expect 2 history:prune --store "$place/demo.db" --limit 0
 expect 0 system:retention-pass --store "$place/demo.db" --retention-days 0 --json
-says '"pruned":1,"skipped":0,"failed":0,"results":[{"run_id":'
+says '"pruned":1,"skipped":0,"failed":0,'
+says '"results":[{"run_id":'
 says '"tasks_deleted":0'
 expect 0 history:prune --store "$place/demo.db" --retention-days 0
 says "Pruned 0 runs"

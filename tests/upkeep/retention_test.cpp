@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <set>
 
 namespace dw::upkeep::test {
 namespace {
 
 using namespace std::chrono_literals;
-using ::testing::AnyOf;
 using ::testing::IsEmpty;
 
 template <typename Scope, typename Pass>
@@ -50,7 +50,7 @@ std::string waits_in_vain(store::Store& store) {
 
 class Retention : public ::testing::TestWithParam<int> {};
 
-INSTANTIATE_TEST_SUITE_P(Seeds, Retention, ::testing::Range(1, 6));
+INSTANTIATE_TEST_SUITE_P(Seeds, Retention, ::testing::Range(1, 13));
 
 TEST_P(Retention, TakesRunsWholeAndLeavesNobodyWaiting) {
   Workload workload{static_cast<std::uint64_t>(GetParam())};
@@ -79,11 +79,60 @@ TEST_P(Retention, TakesRunsWholeAndLeavesNobodyWaiting) {
   }
   workload.come_to_rest();
   EXPECT_EQ(waits_in_vain(store), "");
+  prune(store, workload.now(), {.before = workload.now()});
+  EXPECT_THAT(intents_of(store), IsEmpty()) << "nobody is left to hear it";
   EXPECT_GT(pruned, 10);
   EXPECT_TRUE(reasons.contains("message_under_way") || reasons.contains("parent_has_not_heard") ||
               reasons.contains("children_not_reached") ||
               reasons.contains("children_were_taken_over"))
       << "nobody was ever in the way: this test sees too little";
+}
+
+TEST_P(Retention, NothingGoesThatTellsWhatOthersHaveNotHeard) {
+  Workload workload{static_cast<std::uint64_t>(GetParam())};
+  auto& store = workload.store();
+  std::set<std::string> said;
+  for (int looks = 0, pieces = 0; looks < 8 && pieces < 5000; ++pieces) {
+    workload.go_on(1);
+    const auto intents = intents_of(store);
+    const auto news = [&](const store::Task& task) {
+      return said.insert(task.key.id.str()).second;
+    };
+    if (std::ranges::count_if(intents, news) == 0) continue;
+    ++looks;
+    prune(store, workload.now(), {.before = workload.now() + 1s});
+    store::MemoryStore bare;
+    copy_truth(store, bare);
+    EXPECT_THAT(passed(bare, workload.now(), RebuildScope{}, rebuild).failures, IsEmpty());
+    ASSERT_EQ(difference(store, bare, workload.now()), "");
+  }
+  EXPECT_GE(said.size(), 5u) << "nobody had anything to say: this test sees too little";
+}
+
+TEST(RetentionOfOne, ARunWithMailIsKeptUntilItIsDelivered) {
+  Workload workload{3};
+  workload.go_on(400);
+  workload.come_to_rest();
+  auto& store = workload.store();
+  const auto rows = store.closed_runs({.before = workload.now()}).value();
+  const auto alone = std::ranges::find_if(rows, [&](const store::RunRow& row) {
+    const auto told = told_run(store, row.run_id).value();
+    return !told->run.state.start.lineage && row.closed_reason != "continued" &&
+           row.workflow_type == "on-request";
+  });
+  ASSERT_NE(alone, rows.end());
+  store::Task mail;
+  mail.key = {workload.now(), engine::task_id(alone->run_id, "mail")};
+  mail.type = engine::TaskType::intent;
+  mail.run_id = alone->run_id;
+  store::Transition transition;
+  transition.tasks = {engine::put(mail)};
+  store.commit({&transition, 1});
+  const RetentionScope scope{.before = workload.now(), .run_ids = {alone->run_id}};
+  EXPECT_EQ(prune(store, workload.now(), scope).results.front().reason, "message_under_way");
+  transition.tasks = {engine::remove(mail.key)};
+  store.commit({&transition, 1});
+  EXPECT_EQ(prune(store, workload.now(), scope).results.front().outcome, "pruned");
 }
 
 }  // namespace

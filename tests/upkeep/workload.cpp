@@ -55,7 +55,10 @@ int again_and_again(int number) {
   upsert_memo(Value{Value::Map{{"left", number}}});
   dw::sleep(3s);
   try {
-    dw::all(dw::call(work, 3), dw::child_call(on_request, {.run_timeout = 60s}, number));
+    dw::all(
+        dw::call(work, 3),
+        dw::child_call(on_request,
+                       {.parent_close = ParentClose::request_cancel, .run_timeout = 60s}, number));
   } catch (const std::exception&) {
     if (number % 5 != 0) continue_as_new(number - 1);
   }
