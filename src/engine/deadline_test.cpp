@@ -40,6 +40,16 @@ TEST(DecideDeadline, NamesTheExecutionFirst) {
       .then({workflow_timed_out("id1", "run_timeout")});
 }
 
+// proves: E-169
+TEST(DecideDeadline, TheExecutionsEndsARunThatHasTimeLeft) {
+  for (const std::optional<history::Seconds>& run : {std::optional<history::Seconds>{}, {120}}) {
+    given({within(60, run)})
+        .when(check_deadline(), at("09:01"))
+        .then({workflow_timed_out("id1", "execution_timeout")})
+        .then_status(history::RunStatus::failed, "timed_out");
+  }
+}
+
 TEST(DecideDeadline, DecidesNothingWhileItLiesAhead) {
   given({within(60, 30)})
       .when(check_deadline(), at("09:00:29.999999"))
