@@ -15,7 +15,7 @@ struct ProcessParts {
   ActivityBook& book;
   Faults& faults;
   std::uint64_t seed;
-  dispatch::ShardLimits limits;
+  dispatch::ShardLimits limits = {};
 };
 
 class Process {
