@@ -54,6 +54,10 @@ struct Shard::Cell {
 
   // Its code has to be replayed, and not all of its events are at hand.
   bool lost_its_code() const { return !warm && !from_first && run.state.open(); }
+  // `unseen` is its whole history.
+  bool holds_history() const {
+    return from_first && !unseen.empty() && unseen.back().sequence == run.state.last_sequence;
+  }
   bool idle() const { return in_flight == 0 && !loading && waiting.empty() && starts.empty(); }
 };
 

@@ -431,7 +431,7 @@ void Shard::query(Cell& cell, QueryJob job) {
     const auto unseen = std::exchange(cell.unseen, {});
     return job.reply(parts_.workflows.query_warm(cell.run.id, unseen, job.name, bound.arguments));
   }
-  if (cell.from_first && cell.run.state.open()) {
+  if (cell.holds_history()) {
     return job.reply(
         parts_.workflows.query_replayed(cell.run.id, cell.unseen, job.name, bound.arguments));
   }
