@@ -61,8 +61,8 @@ void Rival::interfere(const RunId& id, bool may_close) {
     decision = engine::decide_start(&run, again, context).decision;
   }
 
-  // Nodes do not wake each other yet: what this one would say to other runs, or to who waits for an
-  // update, nobody would hear.
+  // A node that is alone does not look for what others wrote: what this one would say to other
+  // runs, or to who waits for an update, nobody would hear.
   const auto speaks = [](const engine::TaskChange& change) {
     return change.task.type == engine::TaskType::intent;
   };

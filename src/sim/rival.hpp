@@ -1,5 +1,6 @@
-// Another node on the same disk. It decides with the same engine and commits past the simulated
-// process, whose staged decisions on that run then lose their race.
+// A stranger on the same disk, in the way at the worst moment, which a second node seldom is. It
+// decides with the same engine and commits past the simulated process, whose staged decisions on
+// that run then lose their race.
 #pragma once
 #include "core/ulid.hpp"
 #include "engine/decide.hpp"
@@ -21,8 +22,9 @@ class Rival {
   // Changes this run if it is open: mostly a harmless duplicate start, seldom the end of it. The
   // process is about to commit on it, so it will notice.
   void interfere(const RunId& run) { interfere(run, true); }
-  // Picks an open run. Nodes do not wake each other yet, so a run is closed only while an attempt
-  // that is `alive` in the process will sooner or later bring it back to that run.
+  // Picks an open run. A node that is alone does not look for what others did, so a run is closed
+  // only while an attempt that is `alive` in the process will sooner or later bring it back to that
+  // run.
   void interfere(const dispatch::ActivityHost* alive);
 
  private:
