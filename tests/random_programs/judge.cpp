@@ -1,5 +1,6 @@
 #include "judge.hpp"
 
+#include "meaning.hpp"
 #include "told.hpp"
 
 #include <fmt/format.h>
@@ -51,6 +52,9 @@ std::string find(const Program& program) {
   try {
     const Told calm = tell(program, {});
     if (auto found = misfit(calm); !found.empty()) return "in peace: " + found;
+    if (program.patient && calm.ending != meaning_of(program)) {
+      return fmt::format("it means: {}\nin peace: {}\n", meaning_of(program), calm.ending);
+    }
     for (const Options& options : weathers(program)) {
       const auto found = compare(program, options, calm);
       if (!found.empty()) return fmt::format("{}\n{}", named(options), found);

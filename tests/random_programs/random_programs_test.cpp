@@ -1,8 +1,8 @@
 // Workflows nobody wrote, drawn from seeds: fan-out, children, messages, timers, failures, undoing,
 // continuing as new. Each is told once in peace and then with crashes, duplicates, lost attempts,
 // timeouts and hardly any warm fibers. All tellings are one (shape.hpp says what may differ), and
-// every recorded history fits the code that made it. DW_SEED=8812 tells that one program,
-// DW_TEST_LONG=1 tells many more.
+// every recorded history fits the code that made it. Patient ones also come to what they mean
+// (meaning.hpp). DW_SEED=8812 tells that one program, DW_TEST_LONG=1 tells many more.
 #include "judge.hpp"
 #include "shape.hpp"
 #include "told.hpp"
