@@ -5,8 +5,8 @@
 namespace dw::random_programs {
 
 // Empty when all tellings are one, every recorded run fits the code, and a patient program came to
-// what it means. Else the whole story: the
-// seed, the program, the smallest program that was found to show something, and what it shows.
+// what it means. Else the whole story: the seed, the program, the smallest one that was found to
+// show something, and what it shows.
 std::string judge(const Program& program);
 
 }  // namespace dw::random_programs
