@@ -83,7 +83,7 @@ struct QueryJob {
   Payload arguments;
   Reply<Payload> reply;
   bool on_run = false;  // the caller named this very run, not its instance
-  bool looked = false;  // somebody has looked whether others went on with it
+  RunId looked = {};    // the run somebody has looked at, whether others went on with it
 };
 struct HeartbeatJob {
   ActivityId activity_id;

@@ -421,7 +421,7 @@ void Shard::query(Cell& cell, QueryJob job) {
                                        cell.run.state.start.compatibility)});
   }
   if (cell.in_flight > 0) return cell.waiting.push_back(std::move(job));
-  if (parts_.shared && !std::exchange(job.looked, true)) {
+  if (parts_.shared && std::exchange(job.looked, cell.run.id) != cell.run.id) {
     RunJob asked = std::move(job);
     looks_around(cell, asked);
     return;

@@ -282,6 +282,21 @@ TEST_F(TwoNodes, ANodeThatMissedTheNextRunFindsIt) {
   EXPECT_EQ(query(*b), 3);
 }
 
+TEST_F(TwoNodes, AQueryThatIsLedToTheNextRunLooksAtThatOneToo) {
+  auto a = node("a");
+  auto b = node("b");
+  start(*a, "sum", 1);
+  signal(*b, 1);
+  std::optional<dispatch::SignalWithStartReply> next;
+  (*b)->signal_with_start(start_of("sum", 10), {put.name, detail::arguments_of(1), {}}, into(next));
+  pass(1s);
+  ASSERT_TRUE(next);
+  watch(*a, next->run_id);  // by its own id: to this node the first run is still the current one
+  pass(1s);
+  signal(*b, 2);
+  EXPECT_EQ(query(*a), 3);
+}
+
 TEST_F(OneNode, AReadThatComesLateDoesNotBringBackARunThatWasFollowed) {
   auto a = node("a", true);
   const auto first = start(*a, "sum", 1);
