@@ -63,4 +63,27 @@ inline auto lost(store::StreamKey stream, std::string_view found) {
       store::Lost{std::move(stream), CommitId{std::string{found}}});
 }
 
+// One test on one backend, in a directory of its own.
+class OnEachBackend : public ::testing::TestWithParam<Backend> {
+ protected:
+  void SetUp() override { store_ = GetParam().open(directory_.path()); }
+
+  store::Store& store() { return *store_; }
+  void reopen() {
+    store_.reset();
+    store_ = GetParam().open(directory_.path());
+  }
+
+  std::vector<store::CommitOutcome> commit(std::vector<store::Transition> batch) {
+    return store_->commit(batch);
+  }
+  void must_win(store::Transition transition) {
+    ASSERT_THAT(commit({std::move(transition)}), ::testing::ElementsAre(won()));
+  }
+
+ private:
+  TemporaryDirectory directory_;
+  std::unique_ptr<store::Store> store_;
+};
+
 }  // namespace dw::conformance

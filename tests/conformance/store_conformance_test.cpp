@@ -10,41 +10,25 @@ using ::testing::IsEmpty;
 using ::testing::Optional;
 using ::testing::SizeIs;
 
-class StoreConformance : public ::testing::TestWithParam<Backend> {
+class StoreConformance : public OnEachBackend {
  protected:
-  void SetUp() override { store_ = GetParam().open(directory_.path()); }
-
-  Store& store() { return *store_; }
-
-  std::vector<CommitOutcome> commit(std::vector<Transition> batch) { return store_->commit(batch); }
-  void must_win(Transition transition) {
-    ASSERT_THAT(commit({std::move(transition)}), ElementsAre(won()));
-  }
   std::string version(std::string_view run) {
-    const auto row = store_->find_run(RunId{std::string{run}}).value();
+    const auto row = store().find_run(RunId{std::string{run}}).value();
     return row ? row->version.str() : "";
   }
   std::vector<std::string> commits_of(std::string_view run, std::int64_t after = 0) {
     std::vector<std::string> ids;
-    const auto loaded = store_->load_run(RunId{std::string{run}}, after).value();
+    const auto loaded = store().load_run(RunId{std::string{run}}, after).value();
     for (const auto& stored : loaded->commits) ids.push_back(stored.id.str());
     return ids;
   }
   std::vector<std::string> due(Timestamp until, std::size_t limit = 100,
                                const std::optional<TaskKey>& after = {}) {
     std::vector<std::string> ids;
-    const auto tasks = store_->due_tasks(after, until, limit).value();
+    const auto tasks = store().due_tasks(after, until, limit).value();
     for (const auto& found : tasks) ids.push_back(found.key.id.str());
     return ids;
   }
-  void reopen() {
-    store_.reset();
-    store_ = GetParam().open(directory_.path());
-  }
-
- private:
-  TemporaryDirectory directory_;
-  std::unique_ptr<Store> store_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Stores, StoreConformance, ::testing::ValuesIn(all_backends()),

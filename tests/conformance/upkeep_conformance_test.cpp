@@ -10,16 +10,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class UpkeepConformance : public ::testing::TestWithParam<Backend> {
+class UpkeepConformance : public OnEachBackend {
  protected:
-  void SetUp() override { store_ = GetParam().open(directory_.path()); }
-
-  Store& store() { return *store_; }
-
-  std::vector<CommitOutcome> commit(std::vector<Transition> batch) { return store_->commit(batch); }
-  void must_win(Transition transition) {
-    ASSERT_THAT(commit({std::move(transition)}), ElementsAre(won()));
-  }
   // A run that began, took a step and ended.
   void have(std::string_view run, std::int64_t closed_at) {
     RunRow row = run_row(run);
@@ -41,24 +33,16 @@ class UpkeepConformance : public ::testing::TestWithParam<Backend> {
   std::vector<std::string> with_history(const std::optional<RunId>& after = {},
                                         std::size_t limit = 100) {
     std::vector<std::string> ids;
-    const auto runs = store_->runs_with_history(after, limit).value();
+    const auto runs = store().runs_with_history(after, limit).value();
     for (const auto& run : runs) ids.push_back(run.str());
     return ids;
   }
   std::vector<std::string> closed(const ClosedFilter& filter) {
     std::vector<std::string> ids;
-    const auto rows = store_->closed_runs(filter).value();
+    const auto rows = store().closed_runs(filter).value();
     for (const auto& row : rows) ids.push_back(row.run_id.str());
     return ids;
   }
-  void reopen() {
-    store_.reset();
-    store_ = GetParam().open(directory_.path());
-  }
-
- private:
-  TemporaryDirectory directory_;
-  std::unique_ptr<Store> store_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Stores, UpkeepConformance, ::testing::ValuesIn(all_backends()),

@@ -8,31 +8,19 @@ using namespace store;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class WorkerConformance : public ::testing::TestWithParam<Backend> {
+class WorkerConformance : public OnEachBackend {
  protected:
-  void SetUp() override { store_ = GetParam().open(directory_.path()); }
-
-  Store& store() { return *store_; }
-
   void put(const std::string& worker, std::vector<WorkerHeartbeat> rows, Timestamp now) {
-    const auto put = store_->put_worker(worker, rows, now);
+    const auto put = store().put_worker(worker, rows, now);
     ASSERT_TRUE(put) << put.error().message;
   }
-  std::vector<WorkerHeartbeat> live(Timestamp now) { return store_->live_workers(now).value(); }
+  std::vector<WorkerHeartbeat> live(Timestamp now) { return store().live_workers(now).value(); }
   // "w1 *:orders"
   std::vector<std::string> names(Timestamp now) {
     std::vector<std::string> names;
     for (const auto& row : live(now)) names.push_back(row.worker_id + " " + row.scope_key);
     return names;
   }
-  void reopen() {
-    store_.reset();
-    store_ = GetParam().open(directory_.path());
-  }
-
- private:
-  TemporaryDirectory directory_;
-  std::unique_ptr<Store> store_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Stores, WorkerConformance, ::testing::ValuesIn(all_backends()),

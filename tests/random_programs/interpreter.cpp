@@ -139,7 +139,7 @@ void Interpreter::run(const Statement& statement) {
     case Kind::deposit_up:
       return work(statement);
     case Kind::nap:
-      return sleep(std::chrono::seconds{statement.number});
+      return dw::sleep(std::chrono::seconds{statement.number});
     case Kind::clock:
       return say(statement, format_timestamp(now()));
     case Kind::effect:
@@ -263,7 +263,7 @@ void Interpreter::all(const Statement& statement) {
   guarded(meet, [&](const std::string&) {
     say(statement, "some member failed");
     // Should this workflow end next, those it leaves behind have all begun.
-    sleep(1s);
+    dw::sleep(1s);
   });
 }
 
@@ -313,7 +313,7 @@ void Interpreter::cheat(const Statement& statement) {
     return activity(careless, options_for(statement), instance_id());
   const int now = outside();
   if (statement.name == "tells") return say(statement, std::to_string(now));
-  if (now % 2 == 0) sleep(1s);
+  if (now % 2 == 0) dw::sleep(1s);
 }
 
 std::string branch(Job job) {
