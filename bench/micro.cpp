@@ -4,6 +4,7 @@
 #include "core/clock.hpp"
 #include "core/random.hpp"
 #include "core/ulid.hpp"
+#include "core/unwrap.hpp"
 #include "engine/decide.hpp"
 #include "history/codec.hpp"
 #include "history/fold.hpp"
@@ -20,12 +21,6 @@
 
 namespace dw::bench {
 namespace {
-
-template <typename T>
-T unwrap(Result<T> result) {
-  if (!result) throw std::runtime_error{result.error().message};
-  return *std::move(result);
-}
 
 // The vector writes bytes as {"$avro_bytes": base64}.
 Value with_bytes(const Value& value) {

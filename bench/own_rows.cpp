@@ -1,6 +1,7 @@
 #include "core/clock.hpp"
 #include "core/random.hpp"
 #include "core/ulid.hpp"
+#include "core/unwrap.hpp"
 #include "engine/decide.hpp"
 #include "history/codec.hpp"
 #include "limit.hpp"
@@ -17,12 +18,6 @@ namespace {
 
 using engine::TaskChange;
 using store::Transition;
-
-template <typename T>
-T unwrap(Result<T> result) {
-  if (!result) throw std::runtime_error{result.error().message};
-  return *std::move(result);
-}
 
 class UlidIds final : public engine::Ids {
  public:

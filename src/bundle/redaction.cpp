@@ -7,14 +7,14 @@
 namespace dw::bundle {
 namespace {
 
-struct Pattern {
+struct Redacted {
   std::string_view path;
   std::string_view category;
 };
 
 // Everything that people or their code wrote, wherever a bundle repeats it. What names and counts
 // things (types, signal names, labels, ids) stays: without it a bundle says nothing.
-constexpr Pattern patterns[] = {
+constexpr Redacted everything_written[] = {
     {"workflow.memo", "workflow_payload"},
     {"workflow.archive_reason", "command_reason"},
     {"payloads.arguments.data", "workflow_payload"},
@@ -78,7 +78,7 @@ bool Redaction::covers(std::string_view path) const {
 
 Result<Redaction> redact(Value& bundle, const Redactor& redactor, Slot whose) {
   Redaction redaction;
-  for (const Pattern& pattern : patterns) {
+  for (const Redacted& pattern : everything_written) {
     whose.category = pattern.category;
     for (auto& path : paths_of(bundle, pattern.path)) {
       whose.path = path;

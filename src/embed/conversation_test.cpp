@@ -24,19 +24,6 @@ std::string wait_for_approval(std::string item) {
   return item + " approved by " + await(approve);
 }
 
-struct Account {
-  int balance = 0;
-  int handle(int goal) {
-    await([&] { return balance >= goal; });
-    return balance;
-  }
-  int deposit(int amount) {
-    if (amount <= 0) throw std::invalid_argument{"a deposit is positive"};
-    return balance += amount;
-  }
-  int current() const { return balance; }
-};
-
 int squares_in_children(int n) {
   int sum = 0;
   for (int i = 1; i <= n; ++i) sum += child<int>("square-workflow", {}, i);

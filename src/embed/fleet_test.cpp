@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::atomic<int> calls{0};
-int twice(int number) {
+int count_and_double(int number) {
   ++calls;
   return 2 * number;
 }
@@ -49,7 +49,7 @@ Registry workflows_only() {
 }
 Registry all_code() {
   Registry registry = workflows_only();
-  registry.activity("twice", twice);
+  registry.activity("twice", count_and_double);
   return registry;
 }
 

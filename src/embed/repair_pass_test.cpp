@@ -9,23 +9,23 @@
 namespace dw {
 namespace {
 
-int twice(int number) {
+int doubled(int number) {
   return 2 * number;
 }
-const dw::Signal<> go{"go"};
-int twice_on_request(int number) {
-  dw::await(go);
-  return dw::activity(twice, number);
+const dw::Signal<> start_now{"go"};
+int doubled_on_request(int number) {
+  dw::await(start_now);
+  return dw::activity(doubled, number);
 }
 
 void sleep_an_hour() {
   dw::sleep(std::chrono::hours{1});
 }
 
-Registry all_code() {
+Registry the_code() {
   Registry registry;
-  registry.activity("twice", twice);
-  registry.workflow("request", twice_on_request).signal(go);
+  registry.activity("twice", doubled);
+  registry.workflow("request", doubled_on_request).signal(start_now);
   return registry;
 }
 Registry no_code() {
@@ -53,11 +53,11 @@ class RepairPassTest : public ::testing::Test {
 // proves: E-95, E-96, E-193
 TEST_F(RepairPassTest, WhoeverSweepsBringsBackWhatIsMissingWithoutBeingAbleToRunIt) {
   {
-    auto engine = open(all_code());
+    auto engine = open(the_code());
     engine->start<int>("request", {.id = "waits"}, 21);
   }
   {
-    auto engine = open(all_code());
+    auto engine = open(the_code());
     auto run = engine->handle<int>("waits");
     // Healthy: it waits for a signal, and needs no task for that.
     const auto report = engine->repair_pass();
@@ -77,13 +77,13 @@ TEST_F(RepairPassTest, WhoeverSweepsBringsBackWhatIsMissingWithoutBeingAbleToRun
     EXPECT_TRUE(report.clean());
     EXPECT_EQ(engine->repair_pass().missing_task_candidates, 0) << "once is enough";
   }
-  auto engine = open(all_code());
+  auto engine = open(the_code());
   EXPECT_EQ(engine->handle<int>("waits").result(), 42);
 }
 
 TEST_F(RepairPassTest, WhatComesBackIsDeliveredWithoutAnotherStart) {
   {
-    auto engine = open(all_code());
+    auto engine = open(the_code());
     engine->start<int>("request", {.id = "waits"}, 21);
   }
   {
@@ -91,7 +91,7 @@ TEST_F(RepairPassTest, WhatComesBackIsDeliveredWithoutAnotherStart) {
     EXPECT_TRUE(engine->attach("waits").send({"go", *encode(Value::Array{})}).accepted);
   }
   EXPECT_EQ(delete_every_task(), 1);
-  auto engine = open(all_code());
+  auto engine = open(the_code());
   EXPECT_TRUE(engine->repair_pass().clean());
   EXPECT_EQ(engine->handle<int>("waits").result(), 42);
 }

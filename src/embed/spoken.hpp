@@ -1,6 +1,7 @@
 // Between what users say and what the engine understands: their options as commands, its answers
 // as their types. For every front of the engine that users program against.
 #pragma once
+#include "core/unwrap.hpp"
 #include "dispatch/dispatch.hpp"
 
 #include <dw/engine.hpp>
@@ -8,12 +9,6 @@
 #include <functional>
 
 namespace dw::detail {
-
-template <typename T>
-T unwrap(Result<T> result) {
-  if (!result) throw EngineError{std::move(result).error()};
-  return *std::move(result);
-}
 
 // Throws EngineError: a type nobody registered, arguments that do not fit it, options no run can
 // have. An id is taken from `new_id` where the options name none.

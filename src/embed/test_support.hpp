@@ -1,5 +1,7 @@
 // For tests of the whole engine: a store of their own, and ways to wait without sleeping.
 #pragma once
+#include <dw/workflow.hpp>
+
 #include <gtest/gtest.h>
 
 #include <stdlib.h>
@@ -8,6 +10,7 @@
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 
 namespace dw {
@@ -70,6 +73,20 @@ class Countdown {
   std::mutex mutex_;
   std::condition_variable changed_;
   int count_;
+};
+
+// A workflow that is told things and asked for things.
+struct Account {
+  int balance = 0;
+  int handle(int goal) {
+    await([&] { return balance >= goal; });
+    return balance;
+  }
+  int deposit(int amount) {
+    if (amount <= 0) throw std::invalid_argument{"a deposit is positive"};
+    return balance += amount;
+  }
+  int current() const { return balance; }
 };
 
 }  // namespace dw

@@ -12,19 +12,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-struct Account {
-  int balance = 0;
-  int handle(int goal) {
-    await([&] { return balance >= goal; });
-    return balance;
-  }
-  int add_to_balance(int amount) {
-    if (amount <= 0) throw std::invalid_argument{"a deposit is positive"};
-    return balance += amount;
-  }
-  int current() const { return balance; }
-};
-
 class Updates : public ::testing::Test {
  protected:
   Updates() { open(TaskDispatchMode::queue); }
@@ -33,7 +20,7 @@ class Updates : public ::testing::Test {
     engine.reset();
     Registry registry;
     registry.workflow<Account>("account")
-        .update("deposit", &Account::add_to_balance, {"amount"})
+        .update("deposit", &Account::deposit, {"amount"})
         .query("balance", &Account::current);
     engine = std::make_unique<Engine>(
         std::move(registry), EngineOptions{.store = store.path(), .task_dispatch_mode = mode});

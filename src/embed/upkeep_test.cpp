@@ -12,9 +12,9 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-const Signal<> go{"go"};
+const Signal<> start_work{"go"};
 int on_request(int number) {
-  await(go);
+  await(start_work);
   return number;
 }
 int at_once(int number) {
@@ -24,9 +24,9 @@ int of_a_child(int number) {
   return child(at_once, {.id = "the-child"}, number) + child(on_request, number);
 }
 
-Registry all_code() {
+Registry code_to_keep() {
   Registry registry;
-  registry.workflow("request", on_request).signal(go);
+  registry.workflow("request", on_request).signal(start_work);
   registry.workflow("at-once", at_once);
   registry.workflow("parent", of_a_child);
   return registry;
@@ -37,7 +37,7 @@ constexpr std::chrono::days at_all{0};
 class UpkeepTest : public ::testing::Test {
  protected:
   std::unique_ptr<Engine> open(std::chrono::days retention = std::chrono::days{0}) {
-    return std::make_unique<Engine>(all_code(),
+    return std::make_unique<Engine>(code_to_keep(),
                                     EngineOptions{.store = store_.path(), .retention = retention});
   }
   // While no engine has it open.
@@ -66,7 +66,7 @@ TEST_F(UpkeepTest, ClosedRunsGoAndOpenOnesStay) {
   EXPECT_EQ(engine->runs()[0].instance_id, "open");
   EXPECT_EQ(engine->retention_pass({.older_than = at_all}).processed, 0);
 
-  EXPECT_TRUE(engine->attach("open").send(send(go)).accepted);
+  EXPECT_TRUE(engine->attach("open").send(send(start_work)).accepted);
   EXPECT_EQ(engine->handle<int>("open").result(), 2);
 }
 

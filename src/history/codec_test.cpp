@@ -149,7 +149,7 @@ std::string as_row(const boost::json::object& event) {
   return boost::json::serialize(boost::json::array{event});
 }
 
-void expect_corrupt(const std::string& row) {
+void expect_corrupt_row(const std::string& row) {
   const auto read = parse_events(row);
   ASSERT_FALSE(read) << row;
   EXPECT_EQ(read.error().code, ErrorCode::corrupt_history) << row;
@@ -183,14 +183,14 @@ TEST(Contract, RequiredKeysAreRequiredAndOthersAreNot) {
       auto object = as_object(event);
       remove_key(key.name, object);
       if (key.required) {
-        expect_corrupt(as_row(object));
+        expect_corrupt_row(as_row(object));
       } else {
         EXPECT_TRUE(parse_events(as_row(object))) << type_name(event) << " without " << key.name;
       }
     }
     auto nameless = as_object(event);
     remove_key("type", nameless);
-    expect_corrupt(as_row(nameless));
+    expect_corrupt_row(as_row(nameless));
   }
 }
 
@@ -203,11 +203,11 @@ TEST(Contract, PartsHaveRequiredKeysToo) {
       for (const auto& key : keys) {
         auto object = whole;
         remove_key(key, object[part].as_object());
-        expect_corrupt(as_row(object));
+        expect_corrupt_row(as_row(object));
       }
       auto object = whole;
       object[part].as_object()["surprise"] = 1;
-      expect_corrupt(as_row(object));
+      expect_corrupt_row(as_row(object));
     }
   }
 }
@@ -216,7 +216,7 @@ TEST(Contract, RefusesKeysItDoesNotKnow) {
   for (const EventBody& event : full_of_each()) {
     auto object = as_object(event);
     object["surprise"] = 1;
-    expect_corrupt(as_row(object));
+    expect_corrupt_row(as_row(object));
   }
 }
 
@@ -238,7 +238,7 @@ TEST(Contract, RefusesValuesOfTheWrongKind) {
             boost::json::value{{"x", 1}}}) {
         auto object = as_object(event);
         object[key] = wrong;
-        expect_corrupt(as_row(object));
+        expect_corrupt_row(as_row(object));
       }
     }
   }
@@ -253,7 +253,7 @@ TEST(Contract, RefusesDamage) {
         R"([{"type":"WorkflowCompleted","output":{"codec":"avro"}}])",
         R"([{"type":"WorkflowCompleted","output":{"codec":"avro","blob":"?"}}])",
         R"([{"type":"WorkflowCompleted","output":{"codec":"json","blob":"1","x":1}}])"}) {
-    expect_corrupt(row);
+    expect_corrupt_row(row);
   }
 }
 

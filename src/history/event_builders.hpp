@@ -184,6 +184,12 @@ history::WorkflowArchived workflow_archived(std::string command, std::string rea
 
 // ---- lists of them
 
+// A run that started and then went on like this.
+template <typename... Events>
+std::vector<Told> run_with(Events... events) {
+  return {workflow_started("invoice"), Told{std::move(events)}...};
+}
+
 // A step of 0 means "the next one", so that most stories never count.
 void number_step(history::EventBody& body, std::int64_t& steps);
 

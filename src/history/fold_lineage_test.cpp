@@ -9,15 +9,10 @@ namespace {
 
 using history::ParentClosePolicy;
 
-template <typename... Events>
-std::vector<Told> run(Events... events) {
-  return {workflow_started("order"), Told{std::move(events)}...};
-}
-
 // ---- children
 
 TEST(FoldChild, IsOpenFromItsCallToItsEnd) {
-  auto list = run(child_scheduled("k1", "payment", ParentClosePolicy::terminate));
+  auto list = run_with(child_scheduled("k1", "payment", ParentClosePolicy::terminate));
   auto child = state_after(list).children.at(0);
   EXPECT_EQ(child.step, 1);
   EXPECT_EQ(child.instance_id, InstanceId{"payment-k1"});
@@ -31,8 +26,8 @@ TEST(FoldChild, IsOpenFromItsCallToItsEnd) {
 }
 
 TEST(FoldChild, ThatContinuedIsFollowedToItsNextRun) {
-  const auto state = state_after(run(child_scheduled("k1"), child_run_started("k1", "run2"),
-                                     child_run_started("k1", "run3", 2)));
+  const auto state = state_after(run_with(child_scheduled("k1"), child_run_started("k1", "run2"),
+                                          child_run_started("k1", "run3", 2)));
   ASSERT_EQ(state.children.size(), 1u);
   EXPECT_EQ(state.children[0].run_id, RunId{"run3"});
   EXPECT_EQ(state.children[0].run_number, 2);
@@ -42,7 +37,7 @@ TEST(FoldChild, ThatDidNotCompleteIsThrownIntoTheParent) {
   for (const history::EventBody& end : std::vector<history::EventBody>{
            child_run_failed("k1", "run2", "f1"), child_run_cancelled("k1", "run2", "f1"),
            child_run_terminated("k1", "run2", "f1")}) {
-    auto list = run(child_scheduled("k1"), child_run_started("k1", "run2"), end);
+    auto list = run_with(child_scheduled("k1"), child_run_started("k1", "run2"), end);
     const auto state = state_after(list);
     EXPECT_TRUE(state.children.empty());
     EXPECT_EQ(state.unhandled, std::vector{FailureId{"f1"}});
@@ -54,16 +49,18 @@ TEST(FoldChild, ThatDidNotCompleteIsThrownIntoTheParent) {
 }
 
 TEST(FoldChild, RefusesWordOfAChildNobodyCalled) {
-  expect_corrupt(run(child_run_started("k1", "run2")), "the child is not open");
-  expect_corrupt(run(child_run_completed("k1", "run2")), "the child is not open");
-  expect_corrupt(run(child_scheduled("k1"), child_scheduled("k1")), "an open child has that id");
+  expect_corrupt(run_with(child_run_started("k1", "run2")), "the child is not open");
+  expect_corrupt(run_with(child_run_completed("k1", "run2")), "the child is not open");
+  expect_corrupt(run_with(child_scheduled("k1"), child_scheduled("k1")),
+                 "an open child has that id");
 }
 
 // ---- the end of the parent
 
 TEST(FoldChild, LeftOpenByTheEndIsReachedByTheClosePolicy) {
-  auto list = run(child_scheduled("k1"), child_run_started("k1", "run2"), child_scheduled("k2"),
-                  child_run_started("k2", "run3"), workflow_completed());
+  auto list =
+      run_with(child_scheduled("k1"), child_run_started("k1", "run2"), child_scheduled("k2"),
+               child_run_started("k2", "run3"), workflow_completed());
   EXPECT_EQ(state_after(list).children.size(), 2u);
   list.push_back(parent_close_policy_applied("k1", "run2"));
   list.push_back(parent_close_policy_failed("k2", "run3", "gone"));
@@ -89,12 +86,12 @@ TEST(FoldChild, ThatTheRunBeforeLeftIsOpenFromTheStart) {
 // ---- continue as new
 
 TEST(FoldContinue, LeavesBehindOnlyWhatWasMeantForThisRun) {
-  const auto state = state_after(run(child_scheduled("k1"), child_run_started("k1", "run2"),
-                                     signal_received("s1", "approve", command("c2", 2)),
-                                     update_accepted("u1", "raise", command("c3", 3)),
-                                     update_accepted("u2", "raise", for_run(command("c4", 4))),
-                                     on("09:05", workflow_continued_as_new("run3")),
-                                     update_closed("u2", "f1", "continued")));
+  const auto state = state_after(run_with(child_scheduled("k1"), child_run_started("k1", "run2"),
+                                          signal_received("s1", "approve", command("c2", 2)),
+                                          update_accepted("u1", "raise", command("c3", 3)),
+                                          update_accepted("u2", "raise", for_run(command("c4", 4))),
+                                          on("09:05", workflow_continued_as_new("run3")),
+                                          update_closed("u2", "f1", "continued")));
   EXPECT_EQ(state.status, history::RunStatus::completed);
   EXPECT_EQ(state.closed_reason, "continued");
   EXPECT_EQ(state.closed_at, at("09:05"));
@@ -106,13 +103,14 @@ TEST(FoldContinue, LeavesBehindOnlyWhatWasMeantForThisRun) {
 }
 
 TEST(FoldContinue, AnUpdateThatMovedOnIsNotClosedHere) {
-  expect_corrupt(run(update_accepted("u1", "raise", command("c2", 2)),
-                     workflow_continued_as_new("run2"), update_closed("u1", "f1", "continued")),
-                 "the update is not open");
+  expect_corrupt(
+      run_with(update_accepted("u1", "raise", command("c2", 2)), workflow_continued_as_new("run2"),
+               update_closed("u1", "f1", "continued")),
+      "the update is not open");
 }
 
 TEST(FoldContinue, RefusesToLeaveWorkOpen) {
-  expect_corrupt(run(activity_scheduled("a1"), workflow_continued_as_new("run2")),
+  expect_corrupt(run_with(activity_scheduled("a1"), workflow_continued_as_new("run2")),
                  "work is still open");
 }
 
@@ -130,8 +128,8 @@ TEST(FoldContinue, KeepsTheDeadlineOfTheFirstRun) {
 // ---- archive
 
 TEST(FoldArchive, PutsAwayAClosedRunOnce) {
-  auto list = run(workflow_completed(), archive_requested(command("c2", 2), "archived", "old"),
-                  on("09:30", workflow_archived("c2", "old")));
+  auto list = run_with(workflow_completed(), archive_requested(command("c2", 2), "archived", "old"),
+                       on("09:30", workflow_archived("c2", "old")));
   const auto state = state_after(list);
   EXPECT_EQ(state.archived_at, at("09:30"));
   EXPECT_EQ(state.archive_command, CommandId{"c2"});
@@ -141,7 +139,7 @@ TEST(FoldArchive, PutsAwayAClosedRunOnce) {
   EXPECT_EQ(state_after(list).archived_at, at("09:30"));
   list.push_back(workflow_archived("c3"));
   expect_corrupt(list, "archived already");
-  expect_corrupt(run(workflow_archived("c2")), "the run is open");
+  expect_corrupt(run_with(workflow_archived("c2")), "the run is open");
 }
 
 // ---- what a run says about itself
@@ -158,14 +156,16 @@ TEST(FoldUpsert, ReplacesEntriesAndForgetsThoseThatAreNull) {
 }
 
 TEST(FoldUpsert, NothingLeftIsNothing) {
-  const auto state = state_after(run(search_attributes_upserted(Value::Map{{"paid", true}}),
-                                     search_attributes_upserted(Value::Map{{"paid", nullptr}})));
+  const auto state =
+      state_after(run_with(search_attributes_upserted(Value::Map{{"paid", true}}),
+                           search_attributes_upserted(Value::Map{{"paid", nullptr}})));
   EXPECT_EQ(state.search_attributes, std::nullopt);
 }
 
 TEST(FoldVersion, AMarkerTakesAStep) {
-  EXPECT_EQ(state_after(run(version_marker_recorded("new-tax"), side_effect_recorded("1"))).steps,
-            2);
+  EXPECT_EQ(
+      state_after(run_with(version_marker_recorded("new-tax"), side_effect_recorded("1"))).steps,
+      2);
 }
 
 }  // namespace

@@ -8,19 +8,11 @@ namespace {
 
 using history::RunState;
 
-Told started() {
-  return workflow_started("invoice");
-}
-template <typename... Events>
-std::vector<Told> run(Events... events) {
-  return {started(), Told{std::move(events)}...};
-}
-
 // ---- signals
 
 // proves: E-79
 TEST(FoldSignal, ThatCameFirstIsAwaitedUnderItsOwnName) {
-  auto list = run(signal_received("s1", "approve", command("c2", 2), "[1]"));
+  auto list = run_with(signal_received("s1", "approve", command("c2", 2), "[1]"));
   const auto waiting = state_after(list).signals.at(0);
   EXPECT_EQ(waiting.wait, WaitId{"signal-command:c2"});
   EXPECT_EQ(waiting.arguments, json("[1]"));
@@ -34,8 +26,8 @@ TEST(FoldSignal, ThatCameFirstIsAwaitedUnderItsOwnName) {
 }
 
 TEST(FoldSignal, ThatComesForAnOpenWaitTakesItsName) {
-  auto list = run(signal_wait_opened("w1", "approve"),
-                  signal_received("s1", "approve", command("c2", 2), "[]", "w1"));
+  auto list = run_with(signal_wait_opened("w1", "approve"),
+                       signal_received("s1", "approve", command("c2", 2), "[]", "w1"));
   EXPECT_EQ(state_after(list).signals.at(0).wait, WaitId{"w1"});
   EXPECT_EQ(state_after(list).signal_waits.at(0).step, 1);
   list.push_back(signal_applied("s1", "w1"));
@@ -43,8 +35,8 @@ TEST(FoldSignal, ThatComesForAnOpenWaitTakesItsName) {
 }
 
 TEST(FoldSignal, WaitsInTheOrderTheyCame) {
-  const auto state = state_after(run(signal_received("s2", "approve", command("c2", 2)),
-                                     signal_received("s1", "approve", command("c3", 3))));
+  const auto state = state_after(run_with(signal_received("s2", "approve", command("c2", 2)),
+                                          signal_received("s1", "approve", command("c3", 3))));
   ASSERT_EQ(state.signals.size(), 2u);
   EXPECT_EQ(state.signals[0].id, SignalId{"s2"});
   EXPECT_EQ(state.signals[1].id, SignalId{"s1"});
@@ -52,16 +44,16 @@ TEST(FoldSignal, WaitsInTheOrderTheyCame) {
 
 TEST(FoldSignal, FromAnotherWorkflowIsRememberedAfterItWasApplied) {
   const auto state = state_after(
-      run(signal_wait_opened("w1", "approve"),
-          signal_received("s1", "approve", command("c2", 2, "workflow"), "[]", "w1"),
-          signal_applied("s1", "w1"), signal_received("s2", "approve", command("c3", 3))));
+      run_with(signal_wait_opened("w1", "approve"),
+               signal_received("s1", "approve", command("c2", 2, "workflow"), "[]", "w1"),
+               signal_applied("s1", "w1"), signal_received("s2", "approve", command("c3", 3))));
   EXPECT_EQ(state.workflow_signals, std::vector{CommandId{"c2"}});
 }
 
 TEST(FoldSignal, ATimeoutStandsAtTheStepOfItsWait) {
   const auto state =
-      state_after(run(side_effect_recorded("1"), signal_wait_opened("w1", "approve", 60),
-                      signal_timeout("t1", "w1", 60s)));
+      state_after(run_with(side_effect_recorded("1"), signal_wait_opened("w1", "approve", 60),
+                           signal_timeout("t1", "w1", 60s)));
   EXPECT_EQ(state.steps, 2);
   EXPECT_EQ(state.timers.at(0).step, 2);
   EXPECT_EQ(state.timers.at(0).wait, "w1");
@@ -70,16 +62,16 @@ TEST(FoldSignal, ATimeoutStandsAtTheStepOfItsWait) {
 
 TEST(FoldSignal, BeatsTheTimeoutThatFiresAfterIt) {
   auto list =
-      run(signal_wait_opened("w1", "approve", 60), signal_timeout("t1", "w1", 60s),
-          signal_received("s1", "approve", command("c2", 2), "[]", "w1"), timer_fired("t1"));
+      run_with(signal_wait_opened("w1", "approve", 60), signal_timeout("t1", "w1", 60s),
+               signal_received("s1", "approve", command("c2", 2), "[]", "w1"), timer_fired("t1"));
   EXPECT_EQ(state_after(list).signal_waits.size(), 1u) << "the signal came before";
   list.push_back(signal_applied("s1", "w1"));
   EXPECT_TRUE(state_after(list).signal_waits.empty());
 }
 
 TEST(FoldSignal, WaitsForAnotherWhenTheTimeoutCameFirst) {
-  auto list = run(signal_wait_opened("w1", "approve", 60), signal_timeout("t1", "w1", 60s),
-                  timer_fired("t1"), signal_received("s1", "approve", command("c2", 2)));
+  auto list = run_with(signal_wait_opened("w1", "approve", 60), signal_timeout("t1", "w1", 60s),
+                       timer_fired("t1"), signal_received("s1", "approve", command("c2", 2)));
   const auto state = state_after(list);
   EXPECT_TRUE(state.signal_waits.empty());
   EXPECT_EQ(state.signals.size(), 1u);
@@ -88,26 +80,26 @@ TEST(FoldSignal, WaitsForAnotherWhenTheTimeoutCameFirst) {
 }
 
 TEST(FoldSignal, RefusesWhatCannotHaveBeenApplied) {
-  expect_corrupt(run(signal_wait_opened("w1", "approve"), signal_applied("s1", "w1")),
+  expect_corrupt(run_with(signal_wait_opened("w1", "approve"), signal_applied("s1", "w1")),
                  "never received");
   expect_corrupt(
-      run(signal_received("s1", "approve", command("c2", 2)), signal_applied("s1", "w1")),
+      run_with(signal_received("s1", "approve", command("c2", 2)), signal_applied("s1", "w1")),
       "the wait is not open");
-  expect_corrupt(run(signal_received("s1", "approve", command("c2", 2)),
-                     signal_wait_opened("w1", "approve", 60), signal_timeout("t1", "w1", 60s),
-                     signal_applied("s1", "w1")),
+  expect_corrupt(run_with(signal_received("s1", "approve", command("c2", 2)),
+                          signal_wait_opened("w1", "approve", 60), signal_timeout("t1", "w1", 60s),
+                          signal_applied("s1", "w1")),
                  "timeout is still pending");
-  expect_corrupt(run(signal_wait_opened("w1", "approve"), signal_wait_opened("w1", "approve")),
+  expect_corrupt(run_with(signal_wait_opened("w1", "approve"), signal_wait_opened("w1", "approve")),
                  "has that id");
-  expect_corrupt(run(signal_received("s1", "approve", command("c2", 2)),
-                     signal_received("s2", "approve", command("c3", 2))),
+  expect_corrupt(run_with(signal_received("s1", "approve", command("c2", 2)),
+                          signal_received("s2", "approve", command("c3", 2))),
                  "does not grow");
 }
 
 // ---- updates
 
 TEST(FoldUpdate, IsOpenUntilItHasAResult) {
-  auto list = run(update_accepted("u1", "raise", command("c2", 2), "[5]"));
+  auto list = run_with(update_accepted("u1", "raise", command("c2", 2), "[5]"));
   EXPECT_FALSE(state_after(list).updates.at(0).applied);
   list.push_back(update_applied("u1", 1));
   EXPECT_TRUE(state_after(list).updates.at(0).applied);
@@ -117,22 +109,22 @@ TEST(FoldUpdate, IsOpenUntilItHasAResult) {
 }
 
 TEST(FoldUpdate, ThatFailedWasNeverApplied) {
-  auto list = run(update_accepted("u1", "raise", command("c2", 2)));
+  auto list = run_with(update_accepted("u1", "raise", command("c2", 2)));
   const auto failed = update_failed("u1", "f1", failure("too much"));
   list.push_back(failed);
   const auto state = state_after(list);
   EXPECT_TRUE(state.updates.empty());
   EXPECT_TRUE(state.unhandled.empty()) << "it is thrown at the caller, not into the workflow";
 
-  expect_corrupt(run(update_accepted("u1", "raise", command("c2", 2)), update_applied("u1", 1),
-                     update_failed("u1", "f1", failure("too much"))),
+  expect_corrupt(run_with(update_accepted("u1", "raise", command("c2", 2)), update_applied("u1", 1),
+                          update_failed("u1", "f1", failure("too much"))),
                  "has a result when it was applied");
-  expect_corrupt(run(update_accepted("u1", "raise", command("c2", 2)), update_completed("u1")),
+  expect_corrupt(run_with(update_accepted("u1", "raise", command("c2", 2)), update_completed("u1")),
                  "has a result when it was applied");
 }
 
 TEST(FoldUpdate, LeftOpenByTheEndIsClosedAfterIt) {
-  auto list = run(update_accepted("u1", "raise", command("c2", 2)), workflow_completed());
+  auto list = run_with(update_accepted("u1", "raise", command("c2", 2)), workflow_completed());
   EXPECT_EQ(state_after(list).updates.size(), 1u);
   list.push_back(update_closed("u1", "f1", "completed"));
   EXPECT_TRUE(state_after(list).updates.empty());
@@ -142,24 +134,24 @@ TEST(FoldUpdate, LeftOpenByTheEndIsClosedAfterIt) {
 
 TEST(FoldUpdate, MayBeRefusedAtAnyTime) {
   const auto state =
-      state_after(run(update_rejected("u1", "lower", command("c2", 2)), workflow_completed(),
-                      update_rejected("u2", "raise", command("c3", 3))));
+      state_after(run_with(update_rejected("u1", "lower", command("c2", 2)), workflow_completed(),
+                           update_rejected("u2", "raise", command("c3", 3))));
   EXPECT_TRUE(state.updates.empty());
   EXPECT_EQ(state.last_command_sequence, 3);
 }
 
 TEST(FoldUpdate, IsAppliedOnce) {
-  expect_corrupt(run(update_accepted("u1", "raise", command("c2", 2)), update_applied("u1", 1),
-                     update_applied("u1", 1)),
+  expect_corrupt(run_with(update_accepted("u1", "raise", command("c2", 2)), update_applied("u1", 1),
+                          update_applied("u1", 1)),
                  "applied before");
-  expect_corrupt(run(update_applied("u1", 1)), "the update is not open");
-  expect_corrupt(run(update_completed("u1")), "the update is not open");
+  expect_corrupt(run_with(update_applied("u1", 1)), "the update is not open");
+  expect_corrupt(run_with(update_completed("u1")), "the update is not open");
 }
 
 // ---- conditions
 
 TEST(FoldCondition, IsSatisfiedAfterItsTimerIsCancelled) {
-  auto list = run(condition_wait_opened("w1", "paid", 60), condition_timeout("t1", "w1", 60s));
+  auto list = run_with(condition_wait_opened("w1", "paid", 60), condition_timeout("t1", "w1", 60s));
   const auto open = state_after(list);
   EXPECT_EQ(open.steps, 1);
   EXPECT_EQ(open.conditions.at(0).key, "paid");
@@ -177,7 +169,7 @@ TEST(FoldCondition, IsSatisfiedAfterItsTimerIsCancelled) {
 
 // proves: E-48
 TEST(FoldCondition, TimesOutOnlyWhenItsTimerFired) {
-  auto list = run(condition_wait_opened("w1", "", 60), condition_timeout("t1", "w1", 60s));
+  auto list = run_with(condition_wait_opened("w1", "", 60), condition_timeout("t1", "w1", 60s));
   auto hasty = list;
   hasty.push_back(condition_wait_timed_out("w1"));
   expect_corrupt(hasty, "no timer fired");
@@ -189,34 +181,35 @@ TEST(FoldCondition, TimesOutOnlyWhenItsTimerFired) {
 }
 
 TEST(FoldCondition, RefusesWhatIsNotOpen) {
-  expect_corrupt(run(condition_wait_satisfied("w1")), "the wait is not open");
-  expect_corrupt(run(condition_wait_timed_out("w1")), "the wait is not open");
-  expect_corrupt(run(condition_wait_opened("w1"), condition_wait_opened("w1")), "has that id");
-  expect_corrupt(run(condition_wait_opened("w1"), condition_wait_satisfied("w1"),
-                     condition_wait_satisfied("w1")),
+  expect_corrupt(run_with(condition_wait_satisfied("w1")), "the wait is not open");
+  expect_corrupt(run_with(condition_wait_timed_out("w1")), "the wait is not open");
+  expect_corrupt(run_with(condition_wait_opened("w1"), condition_wait_opened("w1")), "has that id");
+  expect_corrupt(run_with(condition_wait_opened("w1"), condition_wait_satisfied("w1"),
+                          condition_wait_satisfied("w1")),
                  "the wait is not open");
 }
 
 TEST(FoldTimer, BoundsOneOpenWaitOfItsKind) {
-  expect_corrupt(run(side_effect_recorded("1"), condition_timeout("t1", "w1", 60s)),
+  expect_corrupt(run_with(side_effect_recorded("1"), condition_timeout("t1", "w1", 60s)),
                  "the wait it bounds is not open");
-  expect_corrupt(run(condition_wait_opened("w1"), signal_timeout("t1", "w1", 60s)),
+  expect_corrupt(run_with(condition_wait_opened("w1"), signal_timeout("t1", "w1", 60s)),
                  "the wait it bounds is not open");
-  expect_corrupt(run(condition_wait_opened("w1", "", 60), condition_timeout("t1", "w1", 60s),
-                     condition_timeout("t2", "w1", 60s)),
+  expect_corrupt(run_with(condition_wait_opened("w1", "", 60), condition_timeout("t1", "w1", 60s),
+                          condition_timeout("t2", "w1", 60s)),
                  "has a timeout already");
   auto odd = signal_timeout("t1", "w1", 60s);
   odd.kind = "egg_timeout";
-  expect_corrupt(run(signal_wait_opened("w1", "approve"), odd), "the wait it bounds is not open");
+  expect_corrupt(run_with(signal_wait_opened("w1", "approve"), odd),
+                 "the wait it bounds is not open");
 }
 
 TEST(FoldTimer, AnUnfinishedWaitEndsWithItsRun) {
   const auto state =
-      state_after(run(condition_wait_opened("w1", "", 60), condition_timeout("t1", "w1", 60s),
-                      timer_cancelled("t1"), workflow_cancelled("f1")));
+      state_after(run_with(condition_wait_opened("w1", "", 60), condition_timeout("t1", "w1", 60s),
+                           timer_cancelled("t1"), workflow_cancelled("f1")));
   EXPECT_TRUE(state.conditions.empty());
-  expect_corrupt(run(signal_wait_opened("w1", "approve", 60), signal_timeout("t1", "w1", 60s),
-                     workflow_cancelled("f1")),
+  expect_corrupt(run_with(signal_wait_opened("w1", "approve", 60), signal_timeout("t1", "w1", 60s),
+                          workflow_cancelled("f1")),
                  "work is still open");
 }
 

@@ -5,11 +5,6 @@ namespace {
 
 using history::ParentClosePolicy;
 
-template <typename... Events>
-std::vector<Told> run(Events... events) {
-  return {workflow_started("order"), Told{std::move(events)}...};
-}
-
 // ---- the start
 
 // proves: E-17, E-165
@@ -73,9 +68,9 @@ TEST(RenderedStart, KeepsTheDeadlineOfItsFirstRun) {
 
 TEST(RenderedChild, IsNamedTheSameInEachOfItsEvents) {
   const auto shown =
-      payloads(run(child_scheduled("k1", "payment", ParentClosePolicy::terminate),
-                   child_run_started("k1", "run2"), child_run_started("k1", "run3", 2),
-                   on("09:05", child_run_completed("k1", "run3", "5"))));
+      payloads(run_with(child_scheduled("k1", "payment", ParentClosePolicy::terminate),
+                        child_run_started("k1", "run2"), child_run_started("k1", "run3", 2),
+                        on("09:05", child_run_completed("k1", "run3", "5"))));
   for (std::size_t i = 1; i < shown.size(); ++i) {
     EXPECT_EQ(json_at(shown[i], "sequence"), "1");
     EXPECT_EQ(text_at(shown[i], "workflow_link_id"), "k1");
@@ -110,8 +105,8 @@ TEST(RenderedChild, AFailureOfAChildIsHandledAsOne) {
                          "cancelled", "WorkflowCancelled"},
                         {child_run_terminated("k1", "run2", "f1"), "terminated", "terminated",
                          "terminated", "WorkflowTerminated"}}) {
-    const auto shown = payloads(run(child_scheduled("k1"), child_run_started("k1", "run2"),
-                                    end.event, failure_handled("f1", 1)));
+    const auto shown = payloads(run_with(child_scheduled("k1"), child_run_started("k1", "run2"),
+                                         end.event, failure_handled("f1", 1)));
     EXPECT_EQ(text_at(shown[3], "child_status"), end.status);
     EXPECT_EQ(text_at(shown[3], "failure_category"), end.category);
     EXPECT_EQ(text_at(shown[3], "exception_class"), end.exception_class);
@@ -131,10 +126,10 @@ TEST(RenderedChild, TakenOverFromTheRunBeforeIsNoStepOfThisOne) {
 }
 
 TEST(RenderedChild, AClosePolicySaysWhomItReachedAndWhy) {
-  const auto shown = payloads(run(child_scheduled("k1"), child_run_started("k1", "run2"),
-                                  child_scheduled("k2"), child_run_started("k2", "run3"),
-                                  workflow_completed(), parent_close_policy_applied("k1", "run2"),
-                                  parent_close_policy_failed("k2", "run3", "gone")));
+  const auto shown = payloads(run_with(
+      child_scheduled("k1"), child_run_started("k1", "run2"), child_scheduled("k2"),
+      child_run_started("k2", "run3"), workflow_completed(),
+      parent_close_policy_applied("k1", "run2"), parent_close_policy_failed("k2", "run3", "gone")));
   EXPECT_EQ(boost::json::serialize(shown[6]),
             R"({"child_instance_id":"payment-k1","child_run_id":"run2",)"
             R"("policy":"request_cancel","reason":"the parent closed"})");
@@ -146,22 +141,22 @@ TEST(RenderedChild, AClosePolicySaysWhomItReachedAndWhy) {
 // ---- the end, and after it
 
 TEST(RenderedEnd, ANextRunIsNamedWithItsLink) {
-  EXPECT_EQ(boost::json::serialize(last_payload(run(workflow_continued_as_new("run2")))),
+  EXPECT_EQ(boost::json::serialize(last_payload(run_with(workflow_continued_as_new("run2")))),
             R"({"sequence":1,"continued_to_run_id":"run2","continued_to_run_number":2,)"
             R"("workflow_link_id":"run2","closed_reason":"continued"})");
 }
 
 TEST(RenderedEnd, AnArchivedRunSaysWhoAsked) {
   const auto events =
-      shown(run(workflow_completed(), archive_requested(command("c2", 2), "archived", "old"),
-                workflow_archived("c2", "old")));
+      shown(run_with(workflow_completed(), archive_requested(command("c2", 2), "archived", "old"),
+                     workflow_archived("c2", "old")));
   const auto& asked = events[2].at("payload").as_object();
   EXPECT_EQ(text_at(asked, "command_type"), "archive");
   EXPECT_EQ(text_at(asked, "outcome"), "archived");
   EXPECT_EQ(text_at(asked, "reason"), "old");
   EXPECT_EQ(text_at(events[3], "workflow_command_id"), "c2");
   EXPECT_EQ(json_at(events[3], "payload"),
-            R"({"workflow_command_id":"c2","workflow_instance_id":"order-1",)"
+            R"({"workflow_command_id":"c2","workflow_instance_id":"invoice-1",)"
             R"("workflow_run_id":"run1","archive_command_id":"c2","reason":"old"})");
 }
 

@@ -3,18 +3,14 @@
 namespace dw::story {
 namespace {
 
-template <typename... Events>
-std::vector<Told> run(Events... events) {
-  return {workflow_started("invoice"), Told{std::move(events)}...};
-}
-
 // ---- signals
 
 // proves: E-79
 TEST(RenderedSignal, OneWaitIdLeadsFromReceiptToApplication) {
-  const auto shown = payloads(run(signal_received("s1", "approve", command("c2", 2), "[\"ann\"]"),
-                                  signal_wait_opened("signal-command:c2", "approve"),
-                                  signal_applied("s1", "signal-command:c2")));
+  const auto shown =
+      payloads(run_with(signal_received("s1", "approve", command("c2", 2), "[\"ann\"]"),
+                        signal_wait_opened("signal-command:c2", "approve"),
+                        signal_applied("s1", "signal-command:c2")));
   for (std::size_t i = 1; i < shown.size(); ++i) {
     EXPECT_EQ(text_at(shown[i], "signal_wait_id"), "signal-command:c2");
     EXPECT_EQ(text_at(shown[i], "signal_name"), "approve");
@@ -26,9 +22,9 @@ TEST(RenderedSignal, OneWaitIdLeadsFromReceiptToApplication) {
 
 // proves: E-83
 TEST(RenderedSignal, KeepsTheCommandThatSentIt) {
-  const auto payload =
-      last_payload(run(signal_wait_opened("w1", "approve"),
-                       signal_received("s1", "approve", command("c2", 4, "cli"), "[1,2]", "w1")));
+  const auto payload = last_payload(
+      run_with(signal_wait_opened("w1", "approve"),
+               signal_received("s1", "approve", command("c2", 4, "cli"), "[1,2]", "w1")));
   EXPECT_EQ(boost::json::serialize(payload),
             R"({"workflow_command_id":"c2","workflow_instance_id":"invoice-1",)"
             R"("workflow_run_id":"run1","signal_id":"s1","signal_name":"approve",)"
@@ -43,8 +39,8 @@ TEST(RenderedSignal, ShowsTheValueThatTheCodeGets) {
   const auto value_of = [](Payload arguments) {
     auto received = signal_received("s1", "approve", command("c2", 2), "", "w1");
     received.arguments = std::move(arguments);
-    return json_at(last_payload(run(signal_wait_opened("w1", "approve"), received,
-                                    signal_applied("s1", "w1"))),
+    return json_at(last_payload(run_with(signal_wait_opened("w1", "approve"), received,
+                                         signal_applied("s1", "w1"))),
                    "value");
   };
   EXPECT_EQ(value_of(json("[]")), "true");
@@ -56,8 +52,9 @@ TEST(RenderedSignal, ShowsTheValueThatTheCodeGets) {
 }
 
 TEST(RenderedSignal, ATimeoutNamesItsWait) {
-  const auto shown = payloads(run(signal_wait_opened("w1", "approve", 60),
-                                  signal_timeout("t1", "w1", 60s), on("09:01", timer_fired("t1"))));
+  const auto shown =
+      payloads(run_with(signal_wait_opened("w1", "approve", 60), signal_timeout("t1", "w1", 60s),
+                        on("09:01", timer_fired("t1"))));
   EXPECT_EQ(json_at(shown[1], "timeout_seconds"), "60");
   EXPECT_EQ(boost::json::serialize(shown[3]),
             R"({"timer_id":"t1","sequence":1,"delay_seconds":60,)"
@@ -67,19 +64,19 @@ TEST(RenderedSignal, ATimeoutNamesItsWait) {
 }
 
 TEST(RenderedSignal, IsShownThoughItsTimeoutFiredBeforeItWasApplied) {
-  const auto payload =
-      last_payload(run(signal_wait_opened("w1", "approve", 60), signal_timeout("t1", "w1", 60s),
-                       signal_received("s1", "approve", command("c2", 2), "[1]", "w1"),
-                       timer_fired("t1"), signal_applied("s1", "w1")));
+  const auto payload = last_payload(
+      run_with(signal_wait_opened("w1", "approve", 60), signal_timeout("t1", "w1", 60s),
+               signal_received("s1", "approve", command("c2", 2), "[1]", "w1"), timer_fired("t1"),
+               signal_applied("s1", "w1")));
   EXPECT_EQ(json_at(payload, "value"), "1");
 }
 
 // ---- updates
 
 TEST(RenderedUpdate, IsToldFromAcceptanceToResult) {
-  const auto shown = payloads(run(update_accepted("u1", "raise", command("c2", 2), "[5]"),
-                                  condition_wait_opened("w1"), update_applied("u1", 1),
-                                  update_completed("u1", "7")));
+  const auto shown = payloads(run_with(update_accepted("u1", "raise", command("c2", 2), "[5]"),
+                                       condition_wait_opened("w1"), update_applied("u1", 1),
+                                       update_completed("u1", "7")));
   for (const std::size_t i : {1u, 3u, 4u}) {
     EXPECT_EQ(text_at(shown[i], "workflow_command_id"), "c2");
     EXPECT_EQ(text_at(shown[i], "workflow_run_id"), "run1");
@@ -95,8 +92,8 @@ TEST(RenderedUpdate, IsToldFromAcceptanceToResult) {
 }
 
 TEST(RenderedUpdate, AFailureIsShownWhole) {
-  const auto payload = last_payload(run(update_accepted("u1", "raise", command("c2", 2)),
-                                        update_failed("u1", "f1", full_failure())));
+  const auto payload = last_payload(run_with(update_accepted("u1", "raise", command("c2", 2)),
+                                             update_failed("u1", "f1", full_failure())));
   EXPECT_EQ(text_at(payload, "failure_id"), "f1");
   EXPECT_EQ(text_at(payload, "failure_category"), "application");
   EXPECT_EQ(text_at(payload, "exception_type"), "app.broken");
@@ -107,13 +104,13 @@ TEST(RenderedUpdate, AFailureIsShownWhole) {
 
 TEST(RenderedUpdate, ThatTheEndClosedSaysHowTheRunEnded) {
   const auto payload =
-      last_payload(run(update_accepted("u1", "raise", command("c2", 2)), workflow_cancelled("f1"),
-                       update_closed("u1", "f2", "cancelled")));
+      last_payload(run_with(update_accepted("u1", "raise", command("c2", 2)),
+                            workflow_cancelled("f1"), update_closed("u1", "f2", "cancelled")));
   EXPECT_EQ(text_at(payload, "terminal_reason"), "cancelled");
 }
 
 TEST(RenderedUpdate, ARefusalSaysWhatIsWrong) {
-  const auto payload = last_payload(run(full_refusal()));
+  const auto payload = last_payload(run_with(full_refusal()));
   EXPECT_EQ(text_at(payload, "rejection_reason"), "invalid_update_arguments");
   EXPECT_EQ(text_at(payload, "outcome"), "rejected_invalid_arguments");
   EXPECT_EQ(json_at(payload, "validation_errors"), R"({"amount":["required"]})");
@@ -129,10 +126,10 @@ TEST(RenderedUpdate, ARefusalSaysWhatIsWrong) {
 TEST(RenderedCondition, KeyAndFingerprintStandInEachOfItsEvents) {
   auto opened = condition_wait_opened("w1", "paid", 60);
   opened.fingerprint = "sha256:34";
-  const auto timed_out = payloads(run(opened, condition_timeout("t1", "w1", 60s), timer_fired("t1"),
-                                      condition_wait_timed_out("w1")));
-  const auto satisfied = payloads(run(opened, condition_timeout("t1", "w1", 60s),
-                                      timer_cancelled("t1"), condition_wait_satisfied("w1")));
+  const auto timed_out = payloads(run_with(opened, condition_timeout("t1", "w1", 60s),
+                                           timer_fired("t1"), condition_wait_timed_out("w1")));
+  const auto satisfied = payloads(run_with(opened, condition_timeout("t1", "w1", 60s),
+                                           timer_cancelled("t1"), condition_wait_satisfied("w1")));
   for (const auto& shown : {timed_out, satisfied}) {
     for (std::size_t i = 1; i < shown.size(); ++i) {
       EXPECT_EQ(text_at(shown[i], "condition_wait_id"), "w1");
@@ -147,15 +144,15 @@ TEST(RenderedCondition, KeyAndFingerprintStandInEachOfItsEvents) {
 }
 
 TEST(RenderedCondition, WithoutKeyOrTimeoutShowsNeither) {
-  EXPECT_EQ(boost::json::serialize(
-                last_payload(run(condition_wait_opened("w1"), condition_wait_satisfied("w1")))),
+  EXPECT_EQ(boost::json::serialize(last_payload(
+                run_with(condition_wait_opened("w1"), condition_wait_satisfied("w1")))),
             R"({"condition_wait_id":"w1","sequence":1})");
 }
 
 // ---- markers
 
 TEST(RenderedMarker, AVersionShowsItsChangeAndItsRange) {
-  EXPECT_EQ(boost::json::serialize(last_payload(run(version_marker_recorded("new-tax", 2)))),
+  EXPECT_EQ(boost::json::serialize(last_payload(run_with(version_marker_recorded("new-tax", 2)))),
             R"({"sequence":1,"change_id":"new-tax","version":2,"min_supported":-1,)"
             R"("max_supported":2})");
 }

@@ -3,6 +3,7 @@
 #include "bundle/export.hpp"
 #include "bundle/verify.hpp"
 #include "core/clock.hpp"
+#include "core/unwrap.hpp"
 #include "engine/expected_tasks.hpp"
 #include "examples/order_saga.hpp"
 #include "history/fold.hpp"
@@ -24,12 +25,6 @@ namespace dw::app {
 namespace {
 
 constexpr int exit_not_found = 5;
-
-template <typename T>
-T unwrap(Result<T> result) {
-  if (!result) throw EngineError{std::move(result).error()};
-  return *std::move(result);
-}
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);

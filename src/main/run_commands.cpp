@@ -1,6 +1,7 @@
 #include "main/run_commands.hpp"
 
 #include "core/json_writer.hpp"
+#include "core/unwrap.hpp"
 #include "history/codec.hpp"
 #include "main/run_view.hpp"
 #include "store/sqlite/sqlite_store.hpp"
@@ -13,12 +14,6 @@
 
 namespace dw::app {
 namespace {
-
-template <typename T>
-T unwrap(Result<T> result) {
-  if (!result) throw EngineError{std::move(result).error()};
-  return *std::move(result);
-}
 
 void write_row(JsonWriter& json, const store::RunRow& row) {
   json.field("run_id", row.run_id.view())

@@ -2,6 +2,7 @@
 
 #include "core/clock.hpp"
 #include "core/json_writer.hpp"
+#include "core/unwrap.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 
 #include <dw/exceptions.hpp>
@@ -15,12 +16,6 @@ namespace {
 
 constexpr int exit_failed = 1;
 constexpr int exit_usage = 2;
-
-template <typename T>
-T unwrap(Result<T> result) {
-  if (!result) throw EngineError{std::move(result).error()};
-  return *std::move(result);
-}
 
 std::unique_ptr<store::Store> open_existing(const std::string& path) {
   if (!std::filesystem::exists(path)) {

@@ -25,7 +25,7 @@ std::string two_approvals() {
   const auto second = await(approve);
   return first + "+" + second;
 }
-std::string shop() {
+std::string shop_floor() {
   const auto [name, count] = await(order_item);
   const bool now = await(hurry);
   return name + " x" + std::to_string(count) + (now ? "!" : "");
@@ -36,7 +36,7 @@ Registry waiting() {
   registry.workflow("approval", wait_for_approval).signal(approve);
   registry.workflow("approval-or-nobody", approval_or_nobody).signal(approve);
   registry.workflow("two-approvals", two_approvals).signal(approve);
-  registry.workflow("shop", shop).signal(order_item).signal(hurry);
+  registry.workflow("shop", shop_floor).signal(order_item).signal(hurry);
   registry.freeze();
   return registry;
 }

@@ -3,8 +3,6 @@
 namespace dw::testing {
 namespace {
 
-constexpr std::size_t stack_bytes = 256 * 1024;
-
 engine::Settings settings() {
   engine::Settings settings;
   // Injected crashes come by the dozen. An activity that was given up because of them would say
@@ -29,7 +27,7 @@ Process::Process(const ProcessParts& parts)
       shard_(parts.scheduler, "shard"),
       activity_threads_(parts.scheduler, "activities"),
       random_(parts.seed),
-      workflows_(parts.registry, random_, stack_bytes),
+      workflows_(parts.registry, random_),
       activities_({parts.registry, parts.book, parts.faults, parts.clock, activity_threads_,
                    settings().activity_lease}),
       dispatch_(std::make_unique<dispatch::Dispatch>(

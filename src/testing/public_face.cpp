@@ -13,7 +13,7 @@ namespace {
 
 using Entry = EnvironmentImpl::Entry;
 
-using detail::to_reply, detail::unwrap;
+using detail::to_reply;
 
 engine::StartCommand start_command(EnvironmentImpl& environment, std::string type,
                                    const StartOptions& options, Payload arguments) {

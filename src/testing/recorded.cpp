@@ -1,6 +1,7 @@
 #include "testing/recorded.hpp"
 
 #include "bundle/read.hpp"
+#include "core/unwrap.hpp"
 #include "history/codec.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 #include "testing/environment.hpp"
@@ -11,12 +12,6 @@
 
 namespace dw::testing {
 namespace {
-
-template <typename T>
-T unwrap(Result<T> result) {
-  if (!result) throw EngineError{std::move(result).error()};
-  return *std::move(result);
-}
 
 Error no_history(std::string_view what) {
   return {ErrorCode::invalid_argument,

@@ -12,8 +12,6 @@ namespace {
 using namespace dw::engine;
 using history::overloaded;
 
-constexpr std::size_t stack_bytes = 256 * 1024;
-
 // What new code asks for beyond the end of its history; empty for commands that are no step.
 std::string asked_by(const WorkflowCommand& command) {
   using Text = std::string;
@@ -122,7 +120,7 @@ ReplayReport replay(const Registry& registry, const History& history) {
                        fmt::format("the history of run {} never starts", history.run_id)}};
   }
   SeededRandom random{0};  // what the code drew is given back from history
-  worker::FiberHost host{registry, random, stack_bytes};
+  worker::FiberHost host{registry, random};
   const auto progress = host.run(RunId{history.run_id}, *events, state->last_recorded_at);
   return {history.run_id, state->start.instance_id.str(), state->start.workflow_type,
           compare(*state, progress)};

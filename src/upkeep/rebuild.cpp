@@ -21,8 +21,6 @@ using store::InstanceRow;
 using store::RunRow;
 using store::Transition;
 
-constexpr std::size_t page = 500;
-
 bool runs_the_code(const Task& task) {
   return task.type == TaskType::workflow && task.subject.empty();
 }
@@ -54,9 +52,9 @@ struct Standing {
   }
 };
 
-class Pass {
+class RebuildPass {
  public:
-  Pass(const Tools& tools, const RebuildScope& scope)
+  RebuildPass(const Tools& tools, const RebuildScope& scope)
       : tools_(tools),
         scope_(scope),
         names_(tools.random, tools.now),
@@ -79,8 +77,8 @@ class Pass {
   Result<void> gather_tasks() {
     std::optional<engine::TaskKey> after;
     for (;;) {
-      auto tasks = DW_TRY(tools_.store.due_tasks(after, Timestamp::max(), page));
-      const bool last = tasks.size() < page;
+      auto tasks = DW_TRY(tools_.store.due_tasks(after, Timestamp::max(), rows_at_once));
+      const bool last = tasks.size() < rows_at_once;
       if (!last) after = tasks.back().key;
       for (Task& task : tasks) {
         if (task.type == TaskType::intent) intents_.push_back(task);
@@ -103,9 +101,9 @@ class Pass {
     }
     std::optional<RunId> after;
     for (;;) {
-      const auto runs = DW_TRY(tools_.store.runs_with_history(after, page));
+      const auto runs = DW_TRY(tools_.store.runs_with_history(after, rows_at_once));
       for (const RunId& run : runs) DW_TRY_VOID(visit(run));
-      if (runs.size() < page) return {};
+      if (runs.size() < rows_at_once) return {};
       after = runs.back();
     }
   }
@@ -247,7 +245,7 @@ class Pass {
   Result<void> rebuild_reservations() {
     std::optional<InstanceKey> after;
     for (;;) {
-      const auto keys = DW_TRY(tools_.store.instances_with_intake(after, page));
+      const auto keys = DW_TRY(tools_.store.instances_with_intake(after, rows_at_once));
       for (const InstanceKey& key : keys) {
         if (standings_.contains(key) || (scope_.ns && *scope_.ns != key.ns) ||
             (scope_.instance_id && *scope_.instance_id != key.id)) {
@@ -256,7 +254,7 @@ class Pass {
         if (DW_TRY(tools_.store.find_instance(key))) continue;
         DW_TRY_VOID(reserve_again(key));
       }
-      if (keys.size() < page) return {};
+      if (keys.size() < rows_at_once) return {};
       after = keys.back();
     }
   }
@@ -292,14 +290,14 @@ class Pass {
     std::set<RunId> gone;  // runs without a history
     std::optional<RunId> before;
     for (;;) {
-      const auto rows = DW_TRY(tools_.store.list_runs({.before = before, .limit = page}));
+      const auto rows = DW_TRY(tools_.store.list_runs({.before = before, .limit = rows_at_once}));
       for (const RunRow& row : rows) {
         if (!in_scope(row.run_id, row.instance_id)) continue;
         if (!DW_TRY(tools_.store.load_history(row.run_id)).empty()) continue;
         gone.insert(row.run_id);
         prune_row(row);
       }
-      if (rows.size() < page) break;
+      if (rows.size() < rows_at_once) break;
       before = rows.back().run_id;
     }
     for (const auto& [run, tasks] : tasks_) {
@@ -388,7 +386,7 @@ class Pass {
 }  // namespace
 
 Result<RebuildReport> rebuild(const Tools& tools, const RebuildScope& scope) {
-  return Pass{tools, scope}.run();
+  return RebuildPass{tools, scope}.run();
 }
 
 }  // namespace dw::upkeep

@@ -13,11 +13,9 @@ using store::InstanceKey;
 using store::RunRow;
 using store::Transition;
 
-constexpr std::size_t page = 500;
-
-class Pass {
+class RetentionPass {
  public:
-  Pass(const Tools& tools, const RetentionScope& scope)
+  RetentionPass(const Tools& tools, const RetentionScope& scope)
       : tools_(tools), scope_(scope), names_(tools.random, tools.now) {}
 
   Result<RetentionReport> run() {
@@ -37,8 +35,8 @@ class Pass {
   Result<void> gather_tasks() {
     std::optional<engine::TaskKey> after;
     for (;;) {
-      auto tasks = DW_TRY(tools_.store.due_tasks(after, tools_.now, page));
-      const bool last = tasks.size() < page;
+      auto tasks = DW_TRY(tools_.store.due_tasks(after, tools_.now, rows_at_once));
+      const bool last = tasks.size() < rows_at_once;
       if (!last) after = tasks.back().key;
       for (Task& task : tasks) tasks_[task.run_id].push_back(std::move(task));
       if (last) return {};
@@ -78,14 +76,14 @@ class Pass {
   }
 
   Result<void> prune_oldest() {
-    store::ClosedFilter filter{.before = scope_.before, .ns = scope_.ns, .limit = page};
+    store::ClosedFilter filter{.before = scope_.before, .ns = scope_.ns, .limit = rows_at_once};
     for (;;) {
       const auto rows = DW_TRY(tools_.store.closed_runs(filter));
       for (const RunRow& row : rows) {
         if (enough()) return {};
         look_at(row);
       }
-      if (rows.size() < page) return {};
+      if (rows.size() < rows_at_once) return {};
       filter.after = rows.back().run_id;
     }
   }
@@ -246,7 +244,7 @@ class Pass {
 }  // namespace
 
 Result<RetentionReport> retention_pass(const Tools& tools, const RetentionScope& scope) {
-  return Pass{tools, scope}.run();
+  return RetentionPass{tools, scope}.run();
 }
 
 Result<std::vector<RunId>> expired_runs(store::Store& store, const RetentionScope& scope) {

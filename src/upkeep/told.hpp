@@ -19,6 +19,9 @@ struct Tools {
   Random& random;
 };
 
+// Stores are read in pages of this many rows.
+inline constexpr std::size_t rows_at_once = 500;
+
 struct Failure {
   std::string id;  // of the run, or the instance
   std::string message;

@@ -10,9 +10,9 @@
 namespace dw::views {
 namespace {
 
-class Rows {
+class WaitRows {
  public:
-  Rows(const Account& account, const Sight& sight)
+  WaitRows(const Account& account, const Sight& sight)
       : account_(account), sight_(sight), code_(open_workflow_task(sight)) {}
 
   std::vector<WaitRow> take() {
@@ -263,7 +263,7 @@ class Rows {
 }  // namespace
 
 std::vector<WaitRow> wait_rows(const Account& account, const Sight& sight) {
-  return Rows{account, sight}.take();
+  return WaitRows{account, sight}.take();
 }
 
 std::int64_t open_wait_count(std::span<const WaitRow> rows) {

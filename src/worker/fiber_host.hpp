@@ -3,6 +3,7 @@
 #pragma once
 #include "dispatch/hosts.hpp"
 #include "runtime/execution.hpp"
+#include "runtime/stack_pool.hpp"
 
 #include <chrono>
 #include <memory>
@@ -15,7 +16,8 @@ namespace dw::worker {
 
 class FiberHost final : public dispatch::WorkflowHost {
  public:
-  FiberHost(const Registry& registry, Random& random, std::size_t stack_bytes);
+  FiberHost(const Registry& registry, Random& random,
+            std::size_t stack_bytes = runtime::StackPoolOptions{}.stack_bytes);
   ~FiberHost() override;
 
   bool knows(std::string_view workflow_type) const override;

@@ -48,9 +48,9 @@ std::string exception(const HistoryEvent& event) {
 
 const std::set<std::string, std::less<>> attempts{"ActivityStarted", "ActivityHeartbeatRecorded",
                                                   "ActivityRetryScheduled"};
-const std::set<std::string, std::less<>> failures{"ActivityFailed", "ActivityTimedOut",
-                                                  "ChildRunFailed", "ChildRunCancelled",
-                                                  "ChildRunTerminated"};
+const std::set<std::string, std::less<>> failing_ends{"ActivityFailed", "ActivityTimedOut",
+                                                      "ChildRunFailed", "ChildRunCancelled",
+                                                      "ChildRunTerminated"};
 
 // What a step asked for.
 std::string request(const HistoryEvent& event) {
@@ -177,7 +177,7 @@ class RunShape {
     std::string line = answer(event);
     if (event.type == "SignalApplied") line += " " + signals_[text(event, "signal_id")];
     step.outcomes.push_back(at(event, line));
-    if (failures.contains(event.type) && !step.barrier.empty()) failed_.insert(step.barrier);
+    if (failing_ends.contains(event.type) && !step.barrier.empty()) failed_.insert(step.barrier);
   }
 
   void take_handled(const HistoryEvent& event) {
