@@ -23,6 +23,10 @@ void pay_out(std::string customer, int amount) {
   std::cout << "paid out " << amount << " to " << customer << std::endl;
 }
 
+std::string write_receipt(std::string customer) {
+  return "repaid by " + customer;
+}
+
 // What a bank clerk sends, and what it carries.
 inline const dw::Signal<bool, std::string> decide{"decide", {"approved", "clerk"}};
 
@@ -52,7 +56,7 @@ class Loan {
     stage_ = "being repaid";
     dw::await([&] { return owed_ <= 0; }, {.key = "repaid"});
     stage_ = "repaid";
-    return "repaid by " + application.customer;
+    return dw::local_activity(write_receipt, application.customer);
   }
 
   int repay(int amount) {
@@ -72,6 +76,7 @@ int main() {
   registry.activity("bank.credit", ask_credit_bureau);
   registry.activity("bank.registry", find_in_registry);
   registry.activity("bank.pay-out", pay_out);
+  registry.activity("bank.receipt", write_receipt);
   registry.workflow("bank.check", check);
   registry.workflow<Loan>("bank.loan")
       .signal(decide)

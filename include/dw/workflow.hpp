@@ -44,6 +44,17 @@ struct ActivityOptions {
   std::optional<std::chrono::seconds> heartbeat = {};  // between two signs of life
 };
 
+// Of an activity that runs in the process that runs the workflow. It goes through no queue, so
+// there is none to choose, and no time to wait in one.
+struct LocalActivityOptions {
+  std::optional<int> max_attempts = {};  // 0: for ever
+  std::optional<std::vector<std::chrono::seconds>> backoff = {};
+  std::vector<std::string> non_retryable_error_types = {};
+  std::optional<std::chrono::seconds> start_to_close = {};
+  std::optional<std::chrono::seconds> schedule_to_close = {};
+  std::optional<std::chrono::seconds> heartbeat = {};
+};
+
 // What becomes of a child when its parent ends.
 enum class ParentClose { abandon, request_cancel, terminate };
 
@@ -108,6 +119,8 @@ class Steps {
   virtual std::string_view activity_type(FunctionKey function) const = 0;
   virtual Payload activity(std::string_view type, const ActivityOptions& options,
                            Payload arguments) = 0;
+  virtual Payload local_activity(std::string_view type, const LocalActivityOptions& options,
+                                 Payload arguments) = 0;
   virtual std::string_view workflow_type(FunctionKey function) const = 0;
   virtual std::string_view callback_name(FunctionKey function) const = 0;
   virtual std::string_view workflow_type(const std::type_info& type) const = 0;
@@ -207,6 +220,28 @@ R activity(std::string_view type, const ActivityOptions& options, const A&... ar
 template <typename R, typename... A>
 R activity(std::string_view type, const A&... args) {
   return activity<R>(type, ActivityOptions{}, args...);
+}
+
+// An activity that runs here, in the process that runs the workflow, without going through a queue:
+// for work that needs what this process has (a cache, a file, a connection), or is too short to be
+// sent anywhere. Recorded, retried and timed out like any other; if this process dies, whichever
+// runs the workflow next runs it again.
+//
+//   const auto parsed = dw::local_activity(parse_invoice, {.start_to_close = 10s}, path);
+template <typename R, typename... P, typename... A>
+requires(sizeof...(P) == sizeof...(A)) R
+    local_activity(R (*function)(P...), const LocalActivityOptions& options, A&&... args) {
+  auto& steps = detail::steps();
+  const auto type = steps.activity_type(detail::function_key(function));
+  return detail::result_as<R>(
+      steps.local_activity(type, options,
+                           detail::arguments_for(function, std::forward<A>(args)...)),
+      type);
+}
+
+template <typename R, typename... P, typename... A>
+requires(sizeof...(P) == sizeof...(A)) R local_activity(R (*function)(P...), A&&... args) {
+  return local_activity(function, LocalActivityOptions{}, std::forward<A>(args)...);
 }
 
 // Waits; the process need not live that long. Fractions of a second round up.

@@ -152,11 +152,10 @@ void Dispatch::watch(RunAddress run, Reply<ClosedRun> reply) {
 // ---- tasks
 
 void Dispatch::deliver(engine::Task task, std::function<void()> done) {
-  const bool code = task.type == engine::TaskType::activity ||
-                    (task.type == engine::TaskType::workflow && task.subject.empty());
-  if (code && !parts_.local.claims) return done();
+  const bool activity = !engine::activity_of(task).empty();
+  if ((activity || engine::runs_code(task)) && !parts_.local.claims) return done();
   // An activity needs a slot first; it queues with the others and is settled as far as time goes.
-  if (task.type == engine::TaskType::activity) {
+  if (activity) {
     activity_ready(std::move(task));
     return done();
   }

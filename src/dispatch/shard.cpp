@@ -1,5 +1,6 @@
 #include "core/json_writer.hpp"
 #include "dispatch/cell.hpp"
+#include "engine/expected_tasks.hpp"
 #include "store/derived.hpp"
 
 #include <fmt/format.h>
@@ -299,82 +300,73 @@ void Shard::do_job(Cell& cell, RunJob job) {
 bool Shard::decide(Cell& cell, Build& build, InFlight& record, const RunJob& job) {
   const auto ctx = context(build.now);
   return std::visit(
-      overloaded{
-          [&](const CloseJob& j) {
-            return decide_command(cell, build, record,
-                                  engine::decide_close(cell.run, j.command, ctx));
-          },
-          [&](const RepairJob& j) {
-            auto decided = engine::decide_repair(
-                cell.run, j.seen ? j.seen->found : engine::Inspection{}, j.command, ctx);
-            if (decided.decision.wake) cell.blocked = false;
-            build.recovers = true;
-            return decide_command(cell, build, record, std::move(decided));
-          },
-          [&](const RecoverJob& j) {
-            if (!j.seen) return false;
-            auto [decision, first] =
-                engine::recover(cell.run, j.seen->found, engine::WhatIsBlocked::stays, build.now);
-            if (!first) return false;
-            if (decision.wake) cell.blocked = false;
-            build.recovers = true;
-            add(cell, build, std::move(decision));
-            return true;
-          },
-          [&](const ArchiveJob& j) {
-            return decide_command(cell, build, record,
-                                  engine::decide_archive(cell.run, j.command, ctx));
-          },
-          [&](const SignalJob& j) {
-            return decide_command(cell, build, record,
-                                  engine::decide_signal(cell.run, j.command, ctx));
-          },
-          [&](const UpdateJob& j) {
-            engine::UpdateCommand command = j.command;
-            command.definition_available =
-                parts_.workflows.knows(cell.run.state.start.workflow_type);
-            return decide_command(cell, build, record,
-                                  engine::decide_update(cell.run, command, ctx));
-          },
-          [](const QueryJob&) { return false; },
-          [&](const HeartbeatJob& j) { return heartbeat(cell, build, j); },
-          [&](const WatchJob& j) {
-            if (!cell.run.state.open() && cell.in_flight == 0) {
-              j.reply(closed_run(cell.run.state));
-            } else {
-              watchers_.emplace(cell.run.id, j.reply);
-            }
-            return false;
-          },
-          [&](const FinishActivityJob& j) {
-            leases_.erase(j.outcome.attempt_id);
-            auto reply = engine::decide_finish_activity(cell.run, j.outcome, ctx);
-            if (!reply.recorded) {
-              spdlog::debug("late activity result ignored: {} run={}", reply.reason,
-                            cell.run.id.str());
-              return false;
-            }
-            add(cell, build, std::move(reply.decision));
-            return true;
-          },
-          [&](const LostAttemptJob& j) {
-            const auto& open = cell.run.state.activities;
-            const auto activity = std::ranges::find(open, j.activity_id, &OpenActivity::id);
-            if (activity == open.end() || activity->attempt_id != j.attempt_id) return false;
-            // It queues for a slot like any other delivery.
-            Task task;
-            task.key = {activity->available_at, engine::task_id(cell.run.id, activity->task)};
-            task.type = TaskType::activity;
-            task.ns = cell.address.instance.ns;
-            task.instance_id = cell.address.instance.id;
-            task.run_id = cell.run.id;
-            task.queue = activity->queue;
-            task.subject = activity->id.str();
-            parts_.listener.activity_ready(std::move(task));
-            return false;
-          },
-          [&](const RenewLeaseJob& j) { return renew_lease(cell, build, j); },
-          [&](const DeliverJob& j) { return deliver(cell, build, j); }},
+      overloaded{[&](const CloseJob& j) {
+                   return decide_command(cell, build, record,
+                                         engine::decide_close(cell.run, j.command, ctx));
+                 },
+                 [&](const RepairJob& j) {
+                   auto decided = engine::decide_repair(
+                       cell.run, j.seen ? j.seen->found : engine::Inspection{}, j.command, ctx);
+                   if (decided.decision.wake) cell.blocked = false;
+                   build.recovers = true;
+                   return decide_command(cell, build, record, std::move(decided));
+                 },
+                 [&](const RecoverJob& j) {
+                   if (!j.seen) return false;
+                   auto [decision, first] = engine::recover(
+                       cell.run, j.seen->found, engine::WhatIsBlocked::stays, build.now);
+                   if (!first) return false;
+                   if (decision.wake) cell.blocked = false;
+                   build.recovers = true;
+                   add(cell, build, std::move(decision));
+                   return true;
+                 },
+                 [&](const ArchiveJob& j) {
+                   return decide_command(cell, build, record,
+                                         engine::decide_archive(cell.run, j.command, ctx));
+                 },
+                 [&](const SignalJob& j) {
+                   return decide_command(cell, build, record,
+                                         engine::decide_signal(cell.run, j.command, ctx));
+                 },
+                 [&](const UpdateJob& j) {
+                   engine::UpdateCommand command = j.command;
+                   command.definition_available =
+                       parts_.workflows.knows(cell.run.state.start.workflow_type);
+                   return decide_command(cell, build, record,
+                                         engine::decide_update(cell.run, command, ctx));
+                 },
+                 [](const QueryJob&) { return false; },
+                 [&](const HeartbeatJob& j) { return heartbeat(cell, build, j); },
+                 [&](const WatchJob& j) {
+                   if (!cell.run.state.open() && cell.in_flight == 0) {
+                     j.reply(closed_run(cell.run.state));
+                   } else {
+                     watchers_.emplace(cell.run.id, j.reply);
+                   }
+                   return false;
+                 },
+                 [&](const FinishActivityJob& j) {
+                   leases_.erase(j.outcome.attempt_id);
+                   auto reply = engine::decide_finish_activity(cell.run, j.outcome, ctx);
+                   if (!reply.recorded) {
+                     spdlog::debug("late activity result ignored: {} run={}", reply.reason,
+                                   cell.run.id.str());
+                     return false;
+                   }
+                   add(cell, build, std::move(reply.decision));
+                   return true;
+                 },
+                 [&](const LostAttemptJob& j) {
+                   const auto& open = cell.run.state.activities;
+                   const auto activity = std::ranges::find(open, j.activity_id, &OpenActivity::id);
+                   if (activity == open.end() || activity->attempt_id != j.attempt_id) return false;
+                   // It queues for a slot like any other delivery.
+                   parts_.listener.activity_ready(engine::delivery_of(cell.run, *activity));
+                   return false;
+                 },
+                 [&](const RenewLeaseJob& j) { return renew_lease(cell, build, j); },
+                 [&](const DeliverJob& j) { return deliver(cell, build, j); }},
       job);
 }
 
@@ -491,32 +483,35 @@ bool Shard::deliver(Cell& cell, Build& build, const DeliverJob& job) {
         add(cell, build, std::move(closed));
         return true;
       }
+      if (!engine::activity_of(task).empty()) return deliver_activity(cell, build, job);
       if (!state.open() || cell.run.workflow_task != task.key) return false;
       cell.blocked = false;
       build.wake = true;
       return true;
     }
-    case TaskType::activity: {
-      build.spare_slots = 1;  // deliveries of activities come with one
-      const auto activity =
-          std::ranges::find(state.activities, ActivityId{task.subject}, &OpenActivity::id);
-      // A note from before the last retry says nothing about the next one.
-      if (activity == state.activities.end() ||
-          task.key.id != engine::task_id(cell.run.id, activity->task)) {
-        return false;
-      }
-      if (activity->available_at > build.now) {
-        parts_.listener.task_scheduled(task);
-        return false;
-      }
-      // Delivered twice: the attempt that runs here is alive and keeps its lease.
-      if (activity->running() && leases_.contains(activity->attempt_id)) return false;
-      if (held_elsewhere(cell, *activity, job, build.now)) return false;
-      build.scheduled.push_back(activity->id);
-      return true;
-    }
+    case TaskType::activity:
+      return deliver_activity(cell, build, job);
   }
   return false;
+}
+
+bool Shard::deliver_activity(Cell& cell, Build& build, const DeliverJob& job) {
+  build.spare_slots = 1;  // deliveries of activities come with one
+  const auto& open = cell.run.state.activities;
+  const auto activity = std::ranges::find(open, engine::activity_of(job.task), &OpenActivity::id);
+  // A note from before the last retry says nothing about the next one.
+  if (activity == open.end() || job.task.key.id != engine::task_id(cell.run.id, activity->task)) {
+    return false;
+  }
+  if (activity->available_at > build.now) {
+    parts_.listener.task_scheduled(job.task);
+    return false;
+  }
+  // Delivered twice: the attempt that runs here is alive and keeps its lease.
+  if (activity->running() && leases_.contains(activity->attempt_id)) return false;
+  if (held_elsewhere(cell, *activity, job, build.now)) return false;
+  build.scheduled.push_back(activity->id);
+  return true;
 }
 
 void Shard::record_refusal(Cell& cell, Build& build, const engine::CommandOutcome& outcome,

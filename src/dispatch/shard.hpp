@@ -91,6 +91,7 @@ class Shard final : public CommitListener {
   void do_job(Cell& cell, RunJob job);
   bool decide(Cell& cell, Build& build, InFlight& record, const RunJob& job);
   bool deliver(Cell& cell, Build& build, const DeliverJob& job);
+  bool deliver_activity(Cell& cell, Build& build, const DeliverJob& job);
   bool decide_command(Cell& cell, Build& build, InFlight& record, engine::CommandDecision decided);
   bool heartbeat(Cell& cell, Build& build, const HeartbeatJob& job);
   void query(Cell& cell, QueryJob job);

@@ -177,7 +177,7 @@ void Shard::again(InFlight record) {
   if (auto* job = std::get_if<RunJob>(&record.job)) {
     if (record.run.run_id.empty()) return command(record.run.instance, std::move(*job));
     if (auto* delivery = std::get_if<DeliverJob>(job);
-        delivery && delivery->task.type == TaskType::activity) {
+        delivery && !engine::activity_of(delivery->task).empty()) {
       // Its slot was given back; it queues for one again.
       return parts_.listener.activity_ready(std::move(delivery->task));
     }
@@ -225,7 +225,7 @@ void Shard::refuse(InFlight record, const Error& error) {
   }
   spdlog::warn("commit failed, trying again: {} run={}", error.message, record.run.run_id.str());
   if (auto* delivery = std::get_if<DeliverJob>(&job);
-      delivery && delivery->task.type == TaskType::activity) {
+      delivery && !engine::activity_of(delivery->task).empty()) {
     // Its slot was given back; it queues for one again.
     return parts_.executor.post_at(parts_.clock.now() + retry_delay,
                                    [this, task = std::move(delivery->task)]() mutable {

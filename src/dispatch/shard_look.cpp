@@ -54,7 +54,8 @@ bool Shard::looks_around(Cell& cell, RunJob& job) {
 
   std::vector<TaskKey> keys;
   if (delivery) {
-    std::string_view subject = delivery->task.subject;
+    const auto id = engine::activity_of(delivery->task);
+    std::string_view subject = id.empty() ? std::string_view{delivery->task.subject} : id.view();
     if (subject.starts_with("timeout:")) subject.remove_prefix(8);
     for (const OpenActivity& activity : cell.run.state.activities) {
       if (activity.id.view() != subject) continue;
@@ -90,7 +91,7 @@ bool Shard::looks_around(Cell& cell, RunJob& job) {
 // Whoever comes with a slot gives it back.
 void Shard::unreadable(const RunAddress& address, RunJob job, const Error& error) {
   if (const auto* delivery = std::get_if<DeliverJob>(&job);
-      delivery && delivery->task.type == TaskType::activity) {
+      delivery && !engine::activity_of(delivery->task).empty()) {
     parts_.activities.release();
     parts_.listener.slot_freed();
   }

@@ -155,6 +155,7 @@ void Shard::start_activity(Cell& cell, Build& build, const ActivityId& id) {
   const auto activity = std::ranges::find(open, id, &OpenActivity::id);
   if (activity == open.end() || !parts_.activities.knows(activity->type)) return;
   if (!parts_.local.takes(cell.run.state.start.compatibility)) return;
+  if (activity->local && !runs_code_of(cell)) return;
   if (build.spare_slots > 0) {
     --build.spare_slots;
   } else if (!parts_.activities.try_reserve()) {
@@ -213,10 +214,9 @@ void Shard::post(Cell& cell, Build build, InFlight record) {
     const Task& task = entry.task;
     const bool expired = task.status == TaskStatus::leased && task.lease_expires_at <= build.now;
     if (entry.kind == TaskChange::Kind::put && (task.status == TaskStatus::ready || expired)) {
-      if (task.type == TaskType::activity && task.key.available_at <= build.now) {
+      if (!engine::activity_of(task).empty() && task.key.available_at <= build.now) {
         record.ready.push_back(task);
-      } else if (task.type != TaskType::workflow || task.subject == "deadline" || !ours ||
-                 cell.lost_its_code() || build.recovers) {
+      } else if (!engine::runs_code(task) || !ours || cell.lost_its_code() || build.recovers) {
         record.later.push_back(task);
       }
     }

@@ -45,10 +45,7 @@ void retry(const Run& run, const OpenActivity& activity, const Failure& failure,
   next.attempt_id = {};
   next.task = event.task;
   next.available_at = later(time_of(run, context), event.backoff_seconds);
-  Task task = task_for(run, key_of(run, next), TaskType::activity);
-  task.queue = activity.queue;
-  task.subject = activity.id.str();
-  decision.tasks.push_back(put(std::move(task)));
+  decision.tasks.push_back(put(delivery_of(run, next)));
   if (auto key = timeout_key(run, next)) {
     decision.tasks.push_back(put(timeout_task(run, next, *std::move(key))));
   }
@@ -57,11 +54,7 @@ void retry(const Run& run, const OpenActivity& activity, const Failure& failure,
 
 // The delivery of an attempt that goes on.
 Task leased(const Run& run, const OpenActivity& activity, Timestamp until) {
-  Task task = task_for(run, key_of(run, activity), TaskType::activity);
-  task.queue = activity.queue;
-  task.subject = activity.id.str();
-  task.status = TaskStatus::leased;
-  task.lease_owner = activity.lease_owner;
+  Task task = delivery_of(run, activity);
   task.lease_expires_at = until;
   return task;
 }
@@ -95,9 +88,7 @@ StartActivityDecision decide_start_activity(const Run& run, const ActivityId& id
   result.attempt_number = activity->attempts + 1;
   ActivityStarted event{id, *result.attempt, result.attempt_number, std::string{owner},
                         now + context.settings.activity_lease};
-  Task task = task_for(run, key_of(run, *activity), TaskType::activity);
-  task.queue = activity->queue;
-  task.subject = id.str();
+  Task task = delivery_of(run, *activity);
   task.status = TaskStatus::leased;
   task.lease_owner = owner;
   task.lease_expires_at = event.lease_expires_at;

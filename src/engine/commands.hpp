@@ -86,6 +86,7 @@ struct ScheduleActivity {
   std::string queue;
   history::RetryPolicy retry_policy;
   history::GroupPath group = {};
+  bool local = false;  // here, not wherever a queue leads
 };
 
 struct StartTimer {

@@ -7,18 +7,6 @@
 namespace dw::engine {
 namespace {
 
-Task delivery(const Run& run, const OpenActivity& activity) {
-  Task task = task_for(run, key_of(run, activity), TaskType::activity);
-  task.queue = activity.queue;
-  task.subject = activity.id.str();
-  if (activity.running()) {
-    task.status = TaskStatus::leased;
-    task.lease_owner = activity.lease_owner;
-    task.lease_expires_at = activity.lease_expires_at;
-  }
-  return task;
-}
-
 // Whether an event wakes the code of the run it happens to, or is the code's own doing.
 class Wakes {
  public:
@@ -115,7 +103,7 @@ std::vector<Task> expected_tasks(const Run& run) {
   const RunState& state = run.state;
   if (!state.open()) return tasks;
   for (const OpenActivity& activity : state.activities) {
-    tasks.push_back(delivery(run, activity));
+    tasks.push_back(delivery_of(run, activity));
     if (auto key = timeout_key(run, activity)) {
       tasks.push_back(timeout_task(run, activity, *std::move(key)));
     }

@@ -19,6 +19,9 @@ std::optional<Timestamp> unseen_since(std::span<const history::Event> events);
 // it is the same row, and later another one.
 TaskKey workflow_task_key(const Run& run, Timestamp since);
 
+// The row that has somebody run an open activity; leased while an attempt runs.
+Task delivery_of(const Run& run, const history::OpenActivity& activity);
+
 // In step order, then the run's own. Lease columns show what history knows of a running attempt.
 // A workflow task whose row is known keeps its name; a lost one gets one that no task had before,
 // so that whoever still holds the lost one is fenced off.

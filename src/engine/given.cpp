@@ -197,8 +197,10 @@ std::map<engine::TaskKey, engine::Task> Story::tasks_of_open_work() const {
   };
   const auto& state = run_.state;
   for (const auto& activity : state.activities) {
-    auto& task = add({activity.available_at, engine::task_id(run_.id, activity.task)},
-                     engine::TaskType::activity, activity.id.str(), activity.queue);
+    auto& task =
+        add({activity.available_at, engine::task_id(run_.id, activity.task)},
+            activity.local ? engine::TaskType::workflow : engine::TaskType::activity,
+            activity.local ? "local:" + activity.id.str() : activity.id.str(), activity.queue);
     if (const auto watch = engine::timeout_key(run_, activity)) {
       add(*watch, engine::TaskType::timer, std::string{engine::timeout_subject} + activity.id.str(),
           state.start.queue);

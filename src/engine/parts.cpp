@@ -106,6 +106,33 @@ Task task_for(const Run& run, TaskKey key, TaskType type) {
   return task;
 }
 
+namespace {
+
+Task delivery(const Run& run, TaskKey key, const ActivityId& activity, const std::string& queue,
+              bool local) {
+  Task task = task_for(run, std::move(key), local ? TaskType::workflow : TaskType::activity);
+  task.queue = queue;
+  task.subject = local ? "local:" + activity.str() : activity.str();
+  return task;
+}
+
+}  // namespace
+
+Task delivery_of(const Run& run, const ActivityScheduled& activity, Timestamp available_at) {
+  return delivery(run, {available_at, task_id(run.id, activity.task)}, activity.activity_id,
+                  activity.queue, activity.local);
+}
+
+Task delivery_of(const Run& run, const OpenActivity& activity) {
+  Task task = delivery(run, key_of(run, activity), activity.id, activity.queue, activity.local);
+  if (activity.running()) {
+    task.status = TaskStatus::leased;
+    task.lease_owner = activity.lease_owner;
+    task.lease_expires_at = activity.lease_expires_at;
+  }
+  return task;
+}
+
 Task timeout_task(const Run& run, const OpenActivity& activity, TaskKey key) {
   Task task = task_for(run, std::move(key), TaskType::timer);
   task.subject = std::string{timeout_subject} + activity.id.str();

@@ -1,6 +1,7 @@
 // What the decisions share. For this room's own files only.
 #pragma once
 #include "engine/decide.hpp"
+#include "engine/expected_tasks.hpp"
 #include "history/fold.hpp"
 
 #include <algorithm>
@@ -30,6 +31,7 @@ std::optional<TaskKey> timeout_key(const Run& run, const OpenActivity& activity)
 std::optional<TaskKey> deadline_key(const Run& run);
 
 Task task_for(const Run& run, TaskKey key, TaskType type);
+Task delivery_of(const Run& run, const ActivityScheduled& activity, Timestamp available_at);
 Task timeout_task(const Run& run, const OpenActivity& activity, TaskKey key);
 
 inline Timestamp time_of(const Run& run, const Context& context) {

@@ -8,10 +8,6 @@
 namespace dw::engine {
 namespace {
 
-bool runs_the_code(const Task& task) {
-  return task.type == TaskType::workflow && task.subject.empty();
-}
-
 // Whoever works on an activity holds its delivery, and moves the watch on its deadlines with every
 // heartbeat: neither row need be where history alone would look for it.
 bool is_with_a_worker(const Run& run, const Task& task, Timestamp now) {
@@ -36,7 +32,7 @@ Recovery recover(const Run& run, const Inspection& found, WhatIsBlocked blocked,
     if (stuck) {
       recovery.decision.tasks.push_back(remove(task.key));
       recovery.decision.wake = true;
-    } else if (runs_the_code(task) && !run.workflow_task) {
+    } else if (runs_code(task) && !run.workflow_task) {
       recovery.decision.wake = true;  // no row was written, so none is missed
     } else {
       recovery.decision.tasks.push_back(put(task));

@@ -32,12 +32,26 @@ struct Task {
   RunId run_id;
   std::string queue;
   std::string subject;      // the activity or timer it is about; "deadline" for a run's end,
-                            // "timeout:{activity}" for an activity's
+                            // "timeout:{activity}" for an activity's; "local:{activity}" for one
+                            // that runs in a workflow task
   std::string lease_owner;  // while leased
   Timestamp lease_expires_at;
   std::string note;  // why a blocked task is blocked, or what an intent says, as JSON
   friend bool operator==(const Task&, const Task&) = default;
 };
+
+// Brings news to the code of a workflow: neither a watch nor a local activity.
+inline bool runs_code(const Task& task) {
+  return task.type == TaskType::workflow && task.subject.empty();
+}
+// The activity that a task has somebody run; empty when it is about something else.
+inline ActivityId activity_of(const Task& task) {
+  if (task.type == TaskType::activity) return ActivityId{task.subject};
+  constexpr std::string_view local = "local:";
+  const std::string_view subject = task.subject;
+  if (task.type != TaskType::workflow || !subject.starts_with(local)) return {};
+  return ActivityId{std::string{subject.substr(local.size())}};
+}
 
 struct TaskChange {
   enum class Kind { put, remove } kind;

@@ -62,13 +62,12 @@ class WorkflowTask {
     // A queue left unset beside a chosen connection is that connection's default, not the run's.
     event.connection = c.connection.empty() ? start.connection : c.connection;
     event.queue = c.connection.empty() && c.queue.empty() ? start.queue : c.queue;
+    event.local = c.local;
     event.retry_policy = normalized(c.retry_policy);
     event.group = c.group;
     event.task = context_.ids.task_suffix();
 
-    Task task = task_for(run_, {now_, task_id(run_.id, event.task)}, TaskType::activity);
-    task.queue = event.queue;
-    task.subject = event.activity_id.str();
+    Task task = delivery_of(run_, event, now_);
     std::vector<TaskKey> tasks{task.key};
     all_.tasks.push_back(put(std::move(task)));
 

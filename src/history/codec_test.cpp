@@ -236,6 +236,7 @@ TEST(Contract, RefusesValuesOfTheWrongKind) {
       for (const boost::json::value& wrong :
            {boost::json::value(nullptr), boost::json::value(1.5), boost::json::value(true),
             boost::json::value{{"x", 1}}}) {
+        if (wrong.kind() == entry.value().kind() && wrong.is_bool()) continue;
         auto object = as_object(event);
         object[key] = wrong;
         expect_corrupt_row(as_row(object));

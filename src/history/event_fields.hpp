@@ -126,6 +126,7 @@ void visit_fields(F& f, Is<ActivityScheduled> auto& e) {
   f("retry_policy", e.retry_policy, RetryPolicy{});
   f("parallel_group_path", e.group, GroupPath{});
   f("task", e.task);
+  f("local_activity", e.local, false);
 }
 
 template <typename F>

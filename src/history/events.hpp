@@ -145,7 +145,8 @@ struct ActivityScheduled {
   std::string queue;
   RetryPolicy retry_policy;
   GroupPath group;
-  std::string task;  // suffix of the task that delivers it
+  std::string task;    // suffix of the task that delivers it
+  bool local = false;  // runs where the workflow's code runs, in a task of the workflow
   friend bool operator==(const ActivityScheduled&, const ActivityScheduled&) = default;
 };
 

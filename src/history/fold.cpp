@@ -78,6 +78,7 @@ class Apply {
     activity.arguments = e.arguments;
     activity.retry_policy = e.retry_policy;
     activity.group = e.group;
+    activity.local = e.local;
     activity.scheduled_at = event.recorded_at;
     activity.task = e.task;
     activity.available_at = event.recorded_at;

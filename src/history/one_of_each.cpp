@@ -118,6 +118,7 @@ history::ActivityScheduled full_schedule() {
   event.connection = "fast";
   event.queue = "bulk";
   event.group = full_path();
+  event.local = true;
   return event;
 }
 

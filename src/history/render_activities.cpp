@@ -193,6 +193,7 @@ void EventRenderer::activity_snapshot(const Activity& activity, std::string_view
     exception_payload(*failure);
   }
   group_keys(scheduled.group);
+  if (scheduled.local) out_.field("execution_mode", "local").field("local_activity", true);
   out_.end_object();
 }
 

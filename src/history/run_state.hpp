@@ -36,6 +36,7 @@ struct OpenActivity {
   Payload arguments;
   RetryPolicy retry_policy;
   GroupPath group;
+  bool local = false;
   Timestamp scheduled_at;
   std::string task;                  // suffix of the task that delivers it now
   Timestamp available_at;            // of that task

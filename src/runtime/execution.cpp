@@ -72,8 +72,8 @@ void Execution::finish_feed(const Event& event) {
             met_ = event.sequence;
           },
           [&](const ActivityScheduled& e) {
-            Step* step = open(e.step, Shape::activity, e.activity_type, type_name(event.body),
-                              e.activity_id.str());
+            Step* step = open(e.step, e.local ? Shape::local_activity : Shape::activity,
+                              e.activity_type, type_name(event.body), e.activity_id.str());
             if (step) step->group = e.group;
           },
           [&](const ActivityCompleted& e) {

@@ -59,6 +59,7 @@ class Execution final : private dw::detail::Steps {
  private:
   enum class Shape {
     activity,
+    local_activity,
     timer,
     side_effect,
     condition,
@@ -120,6 +121,8 @@ class Execution final : private dw::detail::Steps {
   std::string_view callback_name(dw::detail::FunctionKey function) const override;
   Payload activity(std::string_view type, const ActivityOptions& options,
                    Payload arguments) override;
+  Payload local_activity(std::string_view type, const LocalActivityOptions& options,
+                         Payload arguments) override;
   void sleep(std::chrono::seconds delay) override;
   Payload side_effect(const std::function<Payload()>& produce) override;
   bool await(const std::function<bool()>& holds, const AwaitOptions& options) override;

@@ -12,8 +12,9 @@ void Execution::guard(std::int64_t number, const Step& recorded, Shape shape,
   const bool same_detail = shape == Shape::condition || recorded.detail == detail;
   if (recorded.shape == shape && same_detail) return;
   static constexpr std::string_view words[] = {
-      "activity",       "timer",          "side effect", "condition wait",
-      "signal wait",    "version marker", "memo upsert", "search attributes upsert",
+      "activity",       "local activity", "timer",
+      "side effect",    "condition wait", "signal wait",
+      "version marker", "memo upsert",    "search attributes upsert",
       "child workflow", "continue as new"};
   const auto spell = [](Shape s, std::string_view d) {
     const auto word = words[static_cast<std::size_t>(s)];

@@ -248,6 +248,28 @@ Payload Execution::activity(std::string_view type, const ActivityOptions& option
   return std::move(step.value);
 }
 
+Payload Execution::local_activity(std::string_view type, const LocalActivityOptions& options,
+                                  Payload arguments) {
+  const auto number = begin_step();
+  if (!find(number) && !replay_only_) {
+    ActivityOptions as_any;
+    as_any.max_attempts = options.max_attempts;
+    as_any.backoff = options.backoff;
+    as_any.non_retryable_error_types = options.non_retryable_error_types;
+    as_any.start_to_close = options.start_to_close;
+    as_any.schedule_to_close = options.schedule_to_close;
+    as_any.heartbeat = options.heartbeat;
+    auto command = schedule(number, type, as_any, std::move(arguments));
+    command.connection.clear();
+    command.queue.clear();
+    command.local = true;
+    commands_.emplace_back(std::move(command));
+  }
+  Step step = take(number, Shape::local_activity, type);
+  if (step.setback) raise(std::move(step), number);
+  return std::move(step.value);
+}
+
 void Execution::sleep(std::chrono::seconds delay) {
   const auto number = begin_step();
   if (!find(number) && !replay_only_) {

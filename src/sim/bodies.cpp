@@ -9,6 +9,7 @@ using namespace std::chrono_literals;
 namespace {
 
 const ActivityOptions for_ever{.max_attempts = 0, .backoff = std::vector{1s, 2s, 5s}};
+const LocalActivityOptions for_ever_here{.max_attempts = 0, .backoff = std::vector{1s, 2s}};
 
 }  // namespace
 
@@ -18,7 +19,9 @@ std::string single(Ops& ops, const Numbers& n) {
 
 std::string ten(Ops& ops, const Numbers& n) {
   std::string text = "ten";
-  for (int i = 0; i < 10; ++i) text = ops.call(tell, n[0] + i, text);
+  for (int i = 0; i < 10; ++i) {
+    text = i % 2 == 0 ? ops.call(tell, n[0] + i, text) : ops.call_here(tell, {}, n[0] + i, text);
+  }
   return text;
 }
 
@@ -63,7 +66,7 @@ std::string saga(Ops& ops, const Numbers& n) {
 
 std::string stubborn(Ops& ops, const Numbers& n) {
   return ops.call(flaky, for_ever, n[0] % 4, "stubborn") +
-         ops.call(flaky, for_ever, n[1] % 3, "on");
+         ops.call_here(flaky, for_ever_here, n[1] % 3, "on");
 }
 
 std::string hopeless(Ops& ops, const Numbers& n) {
@@ -331,7 +334,8 @@ std::string script(Ops& ops, const Numbers& n) {
           text = ops.call(flaky, for_ever, detail % 3, text);
           break;
         case 5:
-          text = ops.call(lossy, detail % 3, text);
+          text = detail % 2 == 0 ? ops.call(lossy, detail % 3, text)
+                                 : ops.call_here(lossy, {}, detail % 3, text);
           break;
         case 6:
           text += ops.now();
@@ -371,7 +375,11 @@ std::string script(Ops& ops, const Numbers& n) {
           ops.again(Numbers{n.begin() + static_cast<std::ptrdiff_t>(at) + 1, n.end()});
           break;
         case 20:
-          text = ops.call(sluggish, {.max_attempts = 2, .start_to_close = 3s}, detail % 3, text);
+          text =
+              detail % 2 == 0
+                  ? ops.call(sluggish, {.max_attempts = 2, .start_to_close = 3s}, detail % 3, text)
+                  : ops.call_here(sluggish, {.max_attempts = 2, .start_to_close = 3s}, detail % 3,
+                                  text);
           break;
         case 21:
           text = ops.call(beating, {.max_attempts = 2, .heartbeat = 4s}, detail % 3, text);

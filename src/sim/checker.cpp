@@ -254,7 +254,10 @@ void Checker::check_tasks(const Run& run) {
       expect((task->status == engine::TaskStatus::leased) == activity.running(),
              "{}: activity {} and its task disagree about whether it runs", name_of(run),
              activity.id.str());
-      expect(task->subject == activity.id.str(), "{}: a task names another activity", name_of(run));
+      expect(engine::activity_of(*task) == activity.id, "{}: a task names another activity",
+             name_of(run));
+      expect((task->type == engine::TaskType::workflow) == activity.local,
+             "{}: an activity is delivered as if it were elsewhere", name_of(run));
       // Signs of life that history does not hold move the watch on.
       if (const auto at = activity.next_deadline()) {
         const auto watch = engine::task_id(id, activity.task + ".timeout");

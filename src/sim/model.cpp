@@ -34,6 +34,14 @@ class ModelOps final : public Ops {
     return answer(step, activity, number, text);
   }
 
+  std::string call_here(std::string_view activity, const LocalActivityOptions&, std::int64_t number,
+                        const std::string& text) override {
+    const Step& step = take();
+    check_call(step, activity, number, text, true);
+    wait(step);
+    return answer(step, activity, number, text);
+  }
+
   void sleep(std::chrono::seconds delay) override {
     const Step& step = take();
     if (step.kind != Kind::timer || step.delay != delay.count()) {
@@ -201,6 +209,7 @@ class ModelOps final : public Ops {
     std::optional<Failure> failure = {};
     FailureId failure_id = {};
     std::string closed_reason = {};
+    bool here = false;
     bool timed_out = false;
     bool held = false;
     std::int64_t number = 0;
@@ -250,6 +259,7 @@ class ModelOps final : public Ops {
               add({.kind = Kind::activity,
                    .detail = e.activity_type,
                    .arguments = e.arguments,
+                   .here = e.local,
                    .group = e.group},
                   e.activity_id.str());
             },
@@ -374,8 +384,8 @@ class ModelOps final : public Ops {
   }
 
   void check_call(const Step& step, std::string_view activity, std::int64_t number,
-                  const std::string& text) {
-    if (step.kind != Kind::activity || step.detail != activity ||
+                  const std::string& text, bool here = false) {
+    if (step.kind != Kind::activity || step.detail != activity || step.here != here ||
         step.arguments != detail::arguments_of(number, text)) {
       complain(fmt::format("asks for activity {}({}, '{}')", activity, number, text));
     }

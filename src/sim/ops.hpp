@@ -48,6 +48,8 @@ class Ops {
   virtual ~Ops() = default;
   virtual std::string call(std::string_view activity, const ActivityOptions& options,
                            std::int64_t number, const std::string& text) = 0;
+  virtual std::string call_here(std::string_view activity, const LocalActivityOptions& options,
+                                std::int64_t number, const std::string& text) = 0;
   virtual void sleep(std::chrono::seconds delay) = 0;
   virtual std::string roll() = 0;  // a side effect that never gives the same answer twice
   virtual std::string now() = 0;

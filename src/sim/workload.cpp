@@ -40,6 +40,12 @@ class DurableOps final : public Ops {
                    const std::string& text) override {
     return dw::activity<std::string>(activity, options, number, text);
   }
+  std::string call_here(std::string_view activity, const LocalActivityOptions& options,
+                        std::int64_t number, const std::string& text) override {
+    const auto arguments = detail::arguments_of(number, text);
+    return detail::result_as<std::string>(
+        detail::steps().local_activity(activity, options, arguments), activity);
+  }
   void sleep(std::chrono::seconds delay) override { dw::sleep(delay); }
   std::string roll() override { return dw::uuid4(); }
   std::string now() override { return format_timestamp(dw::now()); }

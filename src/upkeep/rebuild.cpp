@@ -14,16 +14,13 @@
 namespace dw::upkeep {
 namespace {
 
+using engine::runs_code;
 using engine::Task;
 using engine::TaskType;
 using store::InstanceKey;
 using store::InstanceRow;
 using store::RunRow;
 using store::Transition;
-
-bool runs_the_code(const Task& task) {
-  return task.type == TaskType::workflow && task.subject.empty();
-}
 
 // Heartbeats move the watch on an activity's deadlines: any row that watches them will do.
 bool stands_for(const Task& row, const Task& expected) {
@@ -186,7 +183,7 @@ class RebuildPass {
       return;
     }
     const auto& there = tasks_[run.id];
-    const auto named = std::ranges::find_if(there, runs_the_code);
+    const auto named = std::ranges::find_if(there, runs_code);
     if (named != there.end()) {
       run.workflow_task = named->key;
       return;

@@ -35,6 +35,7 @@ struct Delivery {
   bool leased() const { return task.status == engine::TaskStatus::leased; }
   // A watch on a deadline, or another run's word: neither delivers work of this run.
   bool delivers_work() const;
+  bool runs_code() const { return engine::runs_code(task); }
 };
 
 // Rows of stores that other engines wrote. Ours cannot contradict history: we have none.

@@ -58,9 +58,9 @@ class Rows {
     if (!delivery.delivers_work()) {
       task.summary =
           subject == "deadline" ? "watches the run's deadline" : "watches an activity's deadlines";
-    } else if (delivery.task.type == TaskType::activity) {
+    } else if (const auto id = engine::activity_of(delivery.task); !id.empty()) {
       for (const auto& activity : account_.activities) {
-        if (activity.scheduled.activity_id.view() == subject) about(task, activity);
+        if (activity.scheduled.activity_id == id) about(task, activity);
       }
     } else if (delivery.task.type == TaskType::timer) {
       if (const auto* timer = find_timer(account_, TimerId{subject})) about(task, *timer);
@@ -80,6 +80,23 @@ class Rows {
     task.summary = fmt::format("runs activity {}", activity.scheduled.activity_type);
     if (activity.running()) task.activity_attempt_id = activity.attempts.back().id.str();
     if (activity.retry) task.retry_of_task_id = account_.task_id(activity.retry_of_task);
+    if (activity.scheduled.local) {
+      task.workflow = Provenance{};
+      task.workflow->wait_kind = "local_activity";
+      task.workflow->open_wait_id = "activity:" + activity.scheduled.activity_id.str();
+      task.workflow->step = activity.scheduled.step;
+      task.retry_reason = why_again(activity);
+    }
+  }
+  // An attempt that was lost with its process left no word: the next begins as the workflow's
+  // replay does.
+  static std::string why_again(const ActivityAccount& activity) {
+    const std::size_t over = activity.attempts.size() - (activity.running() ? 1 : 0);
+    if (over == 0) return {};
+    const bool said_so =
+        activity.retry && activity.retry->attempt_id == activity.attempts[over - 1].id;
+    if (!said_so) return "cold_replay";
+    return activity.retry->timeout_kind.empty() ? "failure" : "timeout";
   }
   void about(TaskRow& task, const TimerAccount& timer) {
     task.timer = &timer;
@@ -135,9 +152,9 @@ class Rows {
       if (!activity.open() || activity.running()) continue;
       if (find_delivery(sight_, account_.task_id(activity.task))) continue;
       found = true;
-      TaskRow& task =
-          missing("missing:activity:" + activity.scheduled.activity_id.str(), TaskType::activity,
-                  account_.task_id(activity.task), activity.available_at);
+      TaskRow& task = missing("missing:activity:" + activity.scheduled.activity_id.str(),
+                              activity.scheduled.local ? TaskType::workflow : TaskType::activity,
+                              account_.task_id(activity.task), activity.available_at);
       task.delivery.task.queue = activity.scheduled.queue;
       about(task, activity);
     }
@@ -174,6 +191,7 @@ void add_activity(RowValue& row, const TaskRow& t) {
   row("retry_backoff_seconds", retry ? std::optional{retry->backoff_seconds} : std::nullopt);
   row("retry_max_attempts", scheduled ? scheduled->retry_policy.max_attempts : std::nullopt);
   row("retry_policy", scheduled ? to_value(scheduled->retry_policy) : Value{});
+  row("retry_reason", t.retry_reason);
 }
 
 void add_workflow(RowValue& row, const TaskRow& t) {

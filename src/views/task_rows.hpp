@@ -28,6 +28,7 @@ struct TaskRow {
   const TimerAccount* timer = nullptr;
   std::string activity_attempt_id;
   std::string retry_of_task_id;
+  std::string retry_reason;             // of a local activity: failure, timeout or cold_replay
   std::optional<Provenance> workflow;   // what a workflow task brings to the code
   std::optional<Value> replay_blocked;  // why, as the worker said it
 };

@@ -55,6 +55,48 @@ TEST(TaskRows, ShowWatchesAsWhatTheyAre) {
   EXPECT_EQ(text_at(row, "transport_state"), "scheduled");
 }
 
+history::ActivityScheduled scheduled_here(std::string id) {
+  auto event = activity_scheduled(std::move(id), "parse", tries(3));
+  event.local = true;
+  return event;
+}
+
+TEST(TaskRows, ShowALocalActivityAsATaskOfTheWorkflow) {
+  const auto row = only_row(looking_at({workflow_started("invoice"), scheduled_here("a1")}));
+  EXPECT_EQ(text_at(row, "type"), "workflow");
+  EXPECT_EQ(text_at(row, "workflow_wait_kind"), "local_activity");
+  EXPECT_EQ(text_at(row, "workflow_open_wait_id"), "activity:a1");
+  EXPECT_EQ(text_at(row, "activity_type"), "parse");
+  EXPECT_EQ(text_at(row, "retry_reason"), "null");
+}
+
+TEST(TaskRows, SayWhyALocalActivityIsBegunAgain) {
+  const auto why = [](auto... more) {
+    return text_at(only_row(looking_at({workflow_started("invoice"), scheduled_here("a1"),
+                                        activity_started("a1", "x1"), std::move(more)...})),
+                   "retry_reason");
+  };
+  const auto failed = activity_retry_scheduled("a1", "x1", 40, failure("declined"), "again");
+  auto late = failed;
+  late.timeout_kind = "start_to_close";
+  EXPECT_EQ(why(failed), "failure");
+  EXPECT_EQ(why(failed, activity_started("a1", "x2", 2)), "failure");
+  EXPECT_EQ(why(late), "timeout");
+  EXPECT_EQ(why(activity_started("a1", "x2", 2)), "cold_replay");
+}
+
+// Its row brings the code nothing new: what else is lost is still missed.
+TEST(MissingTasks, OfTheCodeAreNotALocalActivitys) {
+  const auto run = looking_at({workflow_started("invoice"), scheduled_here("a1"),
+                               update_accepted("u1", "rename", command("c2", 2))});
+  auto local = workflow_task_row();
+  local.task.key.id = TaskId{"run1.a1-task"};
+  local.task.subject = "local:a1";
+  std::vector<std::string> ids;
+  for (const auto& row : run.without_tasks().with(local).tasks()) ids.push_back(row.id);
+  EXPECT_THAT(ids, ElementsAre("run1.a1-task", "missing:workflow:update:u1"));
+}
+
 TEST(TaskRows, ShowWhyATaskIsBlocked) {
   auto blocked = workflow_task_row();
   blocked.task.status = engine::TaskStatus::blocked;

@@ -105,7 +105,7 @@ const Delivery* find_delivery(const Sight& sight, std::string_view task_id) {
 
 const Delivery* open_workflow_task(const Sight& sight) {
   for (const Delivery& delivery : sight.deliveries) {
-    if (delivery.task.type == TaskType::workflow && delivery.delivers_work() && delivery.open()) {
+    if (delivery.runs_code() && delivery.open()) {
       return &delivery;
     }
   }

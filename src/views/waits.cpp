@@ -111,7 +111,7 @@ class WaitRows {
     wait.group = scheduled.group;
     if (activity.running()) wait.deadline_at = activity.attempts.back().lease_expires_at;
     resumes(wait, "activity_execution", id);
-    backed_by(wait, activity.task, "activity");
+    backed_by(wait, activity.task, scheduled.local ? "workflow" : "activity");
     for (const auto& other : sight_.foreign.activities) {
       if (other.id == scheduled.activity_id) wait.authority.row_status = other.status;
     }

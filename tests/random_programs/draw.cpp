@@ -78,8 +78,9 @@ class Draw {
     --left_;
     switch (below(scope.depth < 3 ? 22 : 12)) {
       case 0:
-      case 1:
         return body.push_back(echo());
+      case 1:
+        return body.push_back({.kind = Kind::near, .name = label("n"), .number = below(3)});
       case 2:
         return body.push_back(flaky());
       case 3:

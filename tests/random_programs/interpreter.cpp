@@ -131,6 +131,7 @@ void Interpreter::run(const Statement& statement) {
   switch (statement.kind) {
     case Kind::echo:
     case Kind::flaky:
+    case Kind::near:
     case Kind::refused:
     case Kind::overdue:
     case Kind::post:
@@ -208,6 +209,9 @@ void Interpreter::work(const Statement& statement) {
   switch (kind) {
     case Kind::flaky:
       return say(statement, activity(flaky, options, name, number));
+    case Kind::near:
+      return say(statement, local_activity(flaky, {.max_attempts = 0, .backoff = options.backoff},
+                                           name, number));
     case Kind::refused:
       return say(statement, activity(refused, options, name, number));
     case Kind::overdue:

@@ -57,6 +57,7 @@ class Meaning {
     switch (statement.kind) {
       case Kind::echo:
       case Kind::flaky:
+      case Kind::near:
       case Kind::refused:
         return say(statement, member(statement));
       case Kind::overdue:

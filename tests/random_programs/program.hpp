@@ -13,6 +13,7 @@ namespace dw::random_programs {
 BOOST_DEFINE_ENUM_CLASS(Kind,
   echo,        // an activity that answers with `name`; `limit`: seconds for one attempt
   flaky,       // one that fails `number` times before it answers
+  near,        // like flaky, but a local activity
   refused,     // one that fails for good; `number`: Refusal
   overdue,     // one that is never done within its time
   nap,         // sleeps `number` seconds
