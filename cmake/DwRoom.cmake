@@ -46,6 +46,13 @@ function(dw_room_story name)
   target_link_libraries(dw_${name}_story PUBLIC dw_${name} ${ROOM_DEPENDS} PRIVATE GTest::gmock)
 endfunction()
 
+# The inner loop runs a room's tests in one process: most of them take less time than a process. What
+# is drawn from seeds is left to the others.
+function(dw_quick_test program)
+  add_test(NAME quick.${program} COMMAND ${program} --gtest_brief=1 --gtest_filter=-Seeds/*)
+  set_tests_properties(quick.${program} PROPERTIES TIMEOUT 300 LABELS quick)
+endfunction()
+
 function(dw_room_tests name)
   if(NOT DW_BUILD_TESTS)
     return()
@@ -54,4 +61,5 @@ function(dw_room_tests name)
   add_executable(dw_${name}_test ${ROOM_SOURCES})
   target_link_libraries(dw_${name}_test PRIVATE dw_${name} ${ROOM_DEPENDS} GTest::gmock GTest::gtest_main)
   gtest_discover_tests(dw_${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  dw_quick_test(dw_${name}_test)
 endfunction()
