@@ -160,7 +160,7 @@ class OneStep {
   }
 
   UlidIds ids_;
-  const engine::Settings settings_;
+  const engine::Settings settings_{};
   engine::Run run_;
   engine::ActivityOutcome outcome_;
   std::vector<history::Event> events_;

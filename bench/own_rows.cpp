@@ -25,7 +25,7 @@ class UlidIds final : public engine::Ids {
   std::string task_suffix() override { return ulid().substr(16); }
 
  private:
-  const SystemClock clock_;
+  const SystemClock clock_{};
   SeededRandom random_{1};
   UlidSource ulids_{random_};
 };
@@ -120,7 +120,7 @@ class Author {
     return transition;
   }
 
-  const SystemClock clock_;
+  const SystemClock clock_{};
   const Timestamp now_ = clock_.now();
   const engine::Settings settings_;
   Registry registry_ = bench_registry();

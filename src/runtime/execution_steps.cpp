@@ -137,7 +137,8 @@ void Execution::meet(std::int64_t sequence) {
 }
 
 void Execution::raise(Step step, std::int64_t number) {
-  const auto& [failure, failure_id, closed_reason] = *step.setback;
+  const Failure& failure = step.setback->failure;
+  const std::string& closed_reason = step.setback->closed_reason;
   const auto resolution = runtime::resolve(registry_, failure);
   const auto blocked = [&](std::string_view source, std::string_view problem) {
     block({"failure_resolution",
@@ -151,7 +152,7 @@ void Execution::raise(Step step, std::int64_t number) {
       resolution.source == Resolution::Source::misconfigured) {
     blocked(to_string(resolution.source), resolution.problem);
   }
-  thrown_ = Survived{failure_id, number};
+  thrown_ = Survived{step.setback->id, number};
   const bool child = step.shape == Shape::child;
   if (child && (closed_reason == "cancelled" || closed_reason == "terminated")) {
     throw ChildError{step.detail, closed_reason, failure.exception_class, failure.exception_type,
