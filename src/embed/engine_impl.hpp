@@ -27,6 +27,11 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
   void stop();
 
   const Registry& registry() const { return registry_; }
+  // For what stands beside the engine in the same process, until it stops.
+  dispatch::Dispatch& dispatch() { return *dispatch_; }
+  store::Store& store() { return *store_; }
+  Executor& reader() { return reader_; }
+  const Clock& clock() const { return clock_; }
 
   engine::StartCommand start_command(std::string type, const StartOptions& options,
                                      Payload arguments);

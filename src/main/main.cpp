@@ -4,6 +4,7 @@
 #include "main/doctor.hpp"
 #include "main/repair_commands.hpp"
 #include "main/run_commands.hpp"
+#include "main/server_commands.hpp"
 #include "main/upkeep_commands.hpp"
 
 #include <fmt/format.h>
@@ -37,6 +38,66 @@ void add_store_options(CLI::App& command, dw::app::StoreOptions& options) {
   command.add_option("--store", options.store, "The store to read")->type_name("FILE")->required();
   command.add_option("--namespace", options.ns, "One namespace")->type_name("NAME");
   command.add_flag("--json", options.json, "Print JSON");
+}
+
+void add_server_options(CLI::App& command, dw::app::ServerOptions& options) {
+  command.add_option("--listen", options.listen, "Address and port")
+      ->type_name("HOST:PORT")
+      ->envname("DW_LISTEN")
+      ->capture_default_str();
+  command
+      .add_option("--store", options.store, "sqlite:FILE; without it dw.db in the data directory")
+      ->type_name("STORE")
+      ->envname("DW_STORE");
+  command.add_option("--data-dir", options.data_dir, "Where the store is kept")
+      ->type_name("DIR")
+      ->envname("DW_DATA_DIR")
+      ->capture_default_str();
+  command.add_option("--threads", options.threads, "Threads for sockets")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  auto* certificate =
+      command.add_option("--tls-cert", options.tls_certificate, "Certificate chain, PEM")
+          ->type_name("FILE");
+  auto* key = command.add_option("--tls-key", options.tls_key, "Its key, PEM")->type_name("FILE");
+  certificate->needs(key);
+  key->needs(certificate);
+  command
+      .add_option("--shutdown-timeout", options.shutdown_seconds,
+                  "Seconds for open requests to end")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0, 3600))
+      ->capture_default_str();
+  command.footer(
+      "DW_AUTH_DRIVER is token (default), signature or none; DW_WORKER_TOKEN, DW_OPERATOR_TOKEN,\n"
+      "DW_ADMIN_TOKEN and DW_AUTH_TOKEN hold the secrets. Without one only loopback is served.\n"
+      "SIGTERM ends it, SIGHUP reads the certificate again.\n"
+      "Exit codes: 0 ended as asked, 1 failed, 2 wrong configuration.\n\n"
+      "Examples:\n"
+      "  dw server:start --data-dir /var/lib/dw\n"
+      "  DW_AUTH_TOKEN=… dw server:start --listen 0.0.0.0:8443 --tls-cert a.pem --tls-key a.key");
+}
+
+void add_dev_server_options(CLI::App& command, dw::app::DevServerOptions& options) {
+  command.add_option("-p,--port", options.port, "Port on 127.0.0.1")
+      ->type_name("PORT")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  auto* store = command.add_option("--store", options.store, "sqlite:FILE")
+                    ->type_name("STORE")
+                    ->envname("DW_STORE");
+  command.add_option("--data-dir", options.data_dir, "Where the store is kept")
+      ->type_name("DIR")
+      ->envname("DW_DATA_DIR")
+      ->capture_default_str();
+  command.add_flag("--ephemeral", options.ephemeral, "A temporary store, gone at the end")
+      ->excludes(store);
+  command.add_flag("--seed-demo", options.seed_demo, "Place a sample order every few seconds");
+  command.footer(
+      "Examples:\n"
+      "  dw server:dev --ephemeral --seed-demo\n"
+      "  dw server:dev --port 9000 --data-dir shop-data");
 }
 
 void add_export_options(CLI::App& command, dw::app::ExportOptions& options) {
@@ -275,6 +336,18 @@ int main(int argc, char** argv) {
   auto* doctor = add_command(app, "server:doctor", "Check what an engine would work with");
   add_doctor_options(*doctor, doctor_options);
   doctor->callback([&] { chosen = [&] { return dw::app::run_doctor(doctor_options); }; });
+
+  dw::app::ServerOptions server_options;
+  auto* serve = add_command(app, "server:start", "Serve the HTTP API");
+  add_server_options(*serve, server_options);
+  serve->callback([&] { chosen = [&] { return dw::app::run_server(server_options); }; });
+
+  dw::app::DevServerOptions dev_options;
+  for (const char* name : {"server:dev", "server:start-dev"}) {
+    auto* dev = add_command(app, name, "Serve the HTTP API for this machine, with samples");
+    add_dev_server_options(*dev, dev_options);
+    dev->callback([&] { chosen = [&] { return dw::app::run_dev_server(dev_options); }; });
+  }
 
   try {
     app.parse(argc, argv);

@@ -35,6 +35,13 @@ class Layers(unittest.TestCase):
     def test_a_backend_header_stays_in_its_sources(self):
         self.assertTrue(check.check(self.tree({"src/store/sqlite/a.hpp": "#include <sqlite3.h>\n"})))
 
+    def test_an_inner_header_may_be_heavy_and_stays_inside(self):
+        inner = {"src/server/http_connection.hpp": "#include <boost/asio/io_context.hpp>\n",
+                 "src/server/a.cpp": '#include "server/http_connection.hpp"\n'}
+        self.assertEqual(check.check(self.tree(inner)), [])
+        self.assertTrue(check.check(self.tree({"src/server/a.hpp": '#include "server/http_connection.hpp"\n'})))
+        self.assertTrue(check.check(self.tree({"src/main/a.cpp": '#include "server/http_connection.hpp"\n'})))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,178 @@
+#include "server/answer.hpp"
+
+#include <algorithm>
+
+namespace dw::server {
+namespace {
+
+// What a client may count on: fields of the envelope that are never empty, and those that are there
+// when the operation succeeded.
+struct Promise {
+  Operation operation;
+  std::string_view name;
+  std::string_view name_field;
+  std::vector<std::string_view> required;
+  std::vector<std::string_view> on_success;
+};
+
+const std::vector<Promise>& promises() {
+  static const std::vector<Promise> all{
+      {Operation::list, "list", "", {}, {}},
+      {Operation::start, "start", "", {}, {"workflow_id", "outcome"}},
+      {Operation::describe, "describe", "", {"workflow_id"}, {}},
+      {Operation::list_runs, "list_runs", "", {"workflow_id"}, {}},
+      {Operation::describe_run, "describe_run", "", {"workflow_id"}, {"run_id"}},
+      {Operation::history, "history", "", {"workflow_id", "run_id"}, {"next_page_token"}},
+      {Operation::signal,
+       "signal",
+       "signal_name",
+       {"workflow_id", "operation_name", "operation_name_field"},
+       {"outcome"}},
+      {Operation::query,
+       "query",
+       "query_name",
+       {"workflow_id", "operation_name", "operation_name_field"},
+       {"result"}},
+      {Operation::update,
+       "update",
+       "update_name",
+       {"workflow_id", "operation_name", "operation_name_field"},
+       {"outcome"}},
+      {Operation::cancel, "cancel", "", {"workflow_id"}, {"outcome"}},
+      {Operation::terminate, "terminate", "", {"workflow_id"}, {"outcome"}},
+      {Operation::repair, "repair", "", {"workflow_id"}, {"outcome"}},
+      {Operation::archive, "archive", "", {"workflow_id"}, {"outcome"}},
+  };
+  return all;
+}
+
+constexpr std::string_view projected[] = {"run_id",
+                                          "workflow_type",
+                                          "namespace",
+                                          "business_key",
+                                          "status",
+                                          "status_bucket",
+                                          "is_terminal",
+                                          "task_queue",
+                                          "run_number",
+                                          "run_count",
+                                          "workflow_count",
+                                          "is_current_run",
+                                          "compatibility",
+                                          "started_at",
+                                          "closed_at",
+                                          "last_progress_at",
+                                          "wait_kind",
+                                          "wait_reason",
+                                          "next_page_token",
+                                          "command_id",
+                                          "command_status",
+                                          "command_source",
+                                          "target_scope",
+                                          "outcome",
+                                          "reason",
+                                          "rejection_reason",
+                                          "validation_errors",
+                                          "result",
+                                          "result_envelope",
+                                          "update_id",
+                                          "update_status",
+                                          "wait_for",
+                                          "wait_timed_out",
+                                          "wait_timeout_seconds",
+                                          "blocked_reason",
+                                          "message",
+                                          "diagnostic_status"};
+
+const Promise& promise_of(Operation operation) {
+  static const Promise unnamed{operation, "", "", {}, {}};
+  const auto found = std::ranges::find(promises(), operation, &Promise::operation);
+  return found == promises().end() ? unnamed : *found;
+}
+
+Value::Array texts(const std::vector<std::string_view>& list) {
+  return {list.begin(), list.end()};
+}
+
+const Value* find(const Value::Map& map, std::string_view key) {
+  for (const auto& [name, value] : map) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+Value::Map contract() {
+  return {{"schema", "durable-workflow.v2.control-plane-response.contract"},
+          {"version", 1},
+          {"legacy_field_policy", "reject_non_canonical"},
+          {"legacy_fields", Value::Map{{"query", "query_name"},
+                                       {"signal", "signal_name"},
+                                       {"update", "update_name"},
+                                       {"wait_policy", "wait_for"}}}};
+}
+
+}  // namespace
+
+Answer refusal(int status, std::string_view reason, std::string message, Value::Map more) {
+  Answer answer{status, {{"message", std::move(message)}, {"reason", reason}}};
+  std::ranges::move(more, std::back_inserter(answer.body));
+  return answer;
+}
+
+Answer invalid(Value::Map errors) {
+  std::string message = "The request is not valid";
+  if (!errors.empty()) message += ": " + errors.front().first;
+  const Value copy{errors};
+  return refusal(422, "validation_failed", std::move(message),
+                 {{"errors", copy}, {"validation_errors", std::move(errors)}});
+}
+
+std::string_view name_of(Operation operation) {
+  return promise_of(operation).name;
+}
+
+Value::Map with_envelope(Value::Map body, const Subject& subject) {
+  const Promise& promise = promise_of(subject.operation);
+  const auto put = [&](std::string_view key, std::string_view value) {
+    if (!value.empty() && !find(body, key)) body.emplace_back(std::string{key}, value);
+  };
+  put("workflow_id", subject.workflow_id);
+  put(promise.name_field, promise.name_field.empty() ? std::string_view{} : subject.name);
+
+  Value::Map about{{"schema", "durable-workflow.v2.control-plane-response"},
+                   {"version", 1},
+                   {"operation", promise.name}};
+  if (const Value* id = find(body, "workflow_id")) about.emplace_back("workflow_id", *id);
+  if (!promise.name_field.empty()) {
+    about.emplace_back("operation_name", subject.name);
+    about.emplace_back("operation_name_field", promise.name_field);
+  }
+  for (const auto key : projected) {
+    if (const Value* value = find(body, key)) about.emplace_back(std::string{key}, *value);
+  }
+  Value::Map terms = contract();
+  terms.emplace_back("required_fields", texts(promise.required));
+  terms.emplace_back("success_fields", texts(promise.on_success));
+  about.emplace_back("contract", std::move(terms));
+  body.emplace_back("control_plane", std::move(about));
+  return body;
+}
+
+Value response_contract() {
+  Value::Map operations;
+  for (const Promise& promise : promises()) {
+    operations.emplace_back(
+        std::string{promise.name},
+        Value::Map{{"operation_name_field",
+                    promise.name_field.empty() ? Value{} : Value{promise.name_field}},
+                   {"required_fields", texts(promise.required)},
+                   {"success_fields", texts(promise.on_success)}});
+  }
+  return Value::Map{{"schema", "durable-workflow.v2.control-plane-response"},
+                    {"version", 1},
+                    {"contract", contract()},
+                    {"projected_fields", Value::Array(std::begin(projected), std::end(projected))},
+                    {"operations", std::move(operations)}};
+}
+
+}  // namespace dw::server

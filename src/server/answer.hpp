@@ -1,0 +1,43 @@
+// What every answer has in common: JSON, version headers, the envelope of its plane, and the form
+// of a refusal.
+#pragma once
+#include "server/http.hpp"
+#include "server/routes.hpp"
+
+#include <dw/value.hpp>
+
+namespace dw::server {
+
+inline constexpr std::string_view control_plane_version = "2";
+inline constexpr std::string_view control_plane_header = "X-Durable-Workflow-Control-Plane-Version";
+inline constexpr std::string_view worker_protocol_version = "1.15";
+
+// Status and body of an answer, before it gets its envelope.
+struct Answer {
+  int status = 200;
+  Value::Map body = {};
+};
+
+// {message, reason, …}. What is wrong, on which id, and what to do next.
+Answer refusal(int status, std::string_view reason, std::string message, Value::Map more = {});
+// 422 with one list of texts per field.
+Answer invalid(Value::Map errors);
+
+// What an operation on a workflow is about, for its envelope.
+struct Subject {
+  Operation operation = Operation::list;
+  std::string workflow_id = {};
+  std::string name = {};  // of the signal, query or update
+};
+
+// The body of an answer below /workflows with its `control_plane` object: published clients refuse
+// one without.
+Value::Map with_envelope(Value::Map body, const Subject& subject);
+
+// "signal", "list_runs", …: the operation as the envelope names it.
+std::string_view name_of(Operation operation);
+
+// What clients may read about these envelopes before they ask for anything.
+Value response_contract();
+
+}  // namespace dw::server

@@ -1,0 +1,100 @@
+#include "server/cluster_info.hpp"
+
+#include "core/assert.hpp"
+#include "server/answer.hpp"
+
+namespace dw::server {
+namespace {
+
+constexpr std::string_view capabilities = R"({
+  "workflow_tasks": false, "activity_tasks": false, "signals": true, "queries": true, "updates": true,
+  "schedules": false, "schedule_jitter": false, "schedule_max_runs": false, "search_attributes": false,
+  "history_export": false, "continue_as_new": true, "child_workflows": true, "activity_timeouts": true,
+  "activity_retry_policy": true, "child_workflow_retry_policy": false, "child_workflow_timeouts": true,
+  "parent_close_policy": true, "non_retryable_failures": true, "history_retention": true,
+  "payload_codec_envelope": true, "payload_codec_envelope_responses": true,
+  "bridge_adapter_outcome_contract": false, "replay_verification_contract": false,
+  "external_executor_config_contract": false, "invocable_carrier_contract": false,
+  "payload_codecs": ["avro"], "response_compression": []
+})";
+
+// A range that takes pre-releases of 2.0.0 in.
+constexpr std::string_view clients = R"({
+  "schema": "durable-workflow.v2.client-compatibility", "version": 1,
+  "authority": "protocol_manifests", "top_level_version_role": "informational", "fail_closed": true,
+  "clients": {"cli": {"supported_versions": ">=0.1,<3.0"}, "sdk-python": {"supported_versions": ">=0.1,<3.0"}}
+})";
+
+constexpr std::string_view request_contract = R"({
+  "schema": "durable-workflow.v2.control-plane-request.contract", "version": 1,
+  "operations": {
+    "list": {"fields": {"status": {"canonical_values": ["running", "completed", "failed"],
+      "rejected_aliases": {"cancelled": "failed", "terminated": "failed", "pending": "running", "waiting": "running"}}}},
+    "start": {"fields": {
+        "duplicate_policy": {"canonical_values": ["fail", "use-existing"],
+          "rejected_aliases": {"use_existing": "use-existing"}},
+        "execution_timeout_seconds": {"type": "integer", "min": 1},
+        "run_timeout_seconds": {"type": "integer", "min": 1},
+        "payload_codec": {"type": "string", "canonical_values": ["avro"]}},
+      "unsupported_fields": ["workflow_execution_timeout", "workflow_run_timeout", "workflow_task_timeout",
+        "retry_policy", "idempotency_key", "request_id"]},
+    "update": {"fields": {"wait_for": {"canonical_values": ["accepted", "completed"]}},
+      "removed_fields": {"wait_policy": "Use wait_for."}}}
+})";
+
+constexpr std::string_view server_capabilities = R"({
+  "long_poll_timeout": 30, "query_tasks": true, "update_validation_tasks": false,
+  "workflow_task_poll_request_idempotency": true,
+  "history_page_size_default": 500, "history_page_size_max": 1000,
+  "activity_retry_policy": true, "activity_timeouts": true, "child_workflow_retry_policy": false,
+  "child_workflow_timeouts": true, "parent_close_policy": true, "non_retryable_failures": true,
+  "response_compression": []
+})";
+
+constexpr std::string_view auth_composition = R"({
+  "schema": "durable-workflow.v2.auth-composition.contract", "version": 1,
+  "precedence": {"connection_values": ["flag", "environment", "selected_profile", "default"],
+    "profile_selection": ["flag_env", "DW_ENV", "current_profile", "default_profile"]},
+  "canonical_environment": {"server_url": "DURABLE_WORKFLOW_SERVER_URL",
+    "namespace": "DURABLE_WORKFLOW_NAMESPACE", "auth_token": "DURABLE_WORKFLOW_AUTH_TOKEN",
+    "tls_verify": "DURABLE_WORKFLOW_TLS_VERIFY", "profile": "DW_ENV"},
+  "auth_material": {"token": {"status": "supported", "effective_config_value": "redacted"},
+    "mtls": {"status": "reserved"}, "signed_headers": {"status": "reserved"}},
+  "effective_config": {"required_fields": ["server_url", "namespace", "profile", "auth", "tls", "identity"]},
+  "redaction": {"never_echo": ["bearer_tokens", "private_keys", "shared_signature_keys",
+    "client_certificate_private_key_material", "raw_authorization_headers"]}
+})";
+
+Value written(std::string_view json) {
+  auto value = parse_json(json);
+  DW_ASSERT(value, "what is written in this file is JSON");
+  return *std::move(value);
+}
+
+}  // namespace
+
+Value cluster_info(const About& about) {
+  return Value::Map{
+      {"server_id", about.server_id},
+      {"version", about.version},
+      {"default_namespace", about.default_namespace},
+      {"supported_sdk_versions",
+       Value::Map{{"cli", ">=0.1,<3.0"}, {"python", ">=0.1,<3.0"}, {"rust", ">=0.1,<3.0"}}},
+      {"capabilities", written(capabilities)},
+      {"limits", Value::Map{{"max_payload_bytes", about.max_payload_bytes},
+                            {"max_memo_bytes", 262144},
+                            {"max_search_attributes", 100},
+                            {"max_operation_name_length", 256},
+                            {"max_pending_activities", 2000},
+                            {"max_pending_children", 1000}}},
+      {"client_compatibility", written(clients)},
+      {"control_plane", Value::Map{{"version", control_plane_version},
+                                   {"header", control_plane_header},
+                                   {"request_contract", written(request_contract)},
+                                   {"response_contract", response_contract()}}},
+      {"worker_protocol", Value::Map{{"version", worker_protocol_version},
+                                     {"server_capabilities", written(server_capabilities)}}},
+      {"auth_composition_contract", written(auth_composition)}};
+}
+
+}  // namespace dw::server

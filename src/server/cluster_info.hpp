@@ -1,0 +1,18 @@
+// What a client reads before it asks for anything: which contracts this server keeps.
+#pragma once
+#include <dw/value.hpp>
+
+#include <string>
+
+namespace dw::server {
+
+struct About {
+  std::string server_id;
+  std::string version;
+  std::string default_namespace;
+  std::int64_t max_payload_bytes = 0;
+};
+
+Value cluster_info(const About& about);
+
+}  // namespace dw::server

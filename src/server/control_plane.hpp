@@ -1,0 +1,53 @@
+// What operators and their programs ask for: start, look, signal, query, update, stop. Commands go
+// to dispatch, which replies once they are durable; what is read from the store is read on the
+// reader's thread.
+#pragma once
+#include "dispatch/dispatch.hpp"
+#include "server/front_desk.hpp"
+
+#include <dw/registry.hpp>
+
+#include <mutex>
+
+namespace dw::server {
+
+struct ControlPlaneParts {
+  dispatch::Dispatch& dispatch;
+  store::Store& store;
+  Executor& reader;
+  const Clock& clock;
+  Random& random;
+  const Registry& registry;  // workflows whose code is in this process
+  std::vector<std::string> namespaces;
+};
+
+class ControlPlane final : public Service {
+ public:
+  explicit ControlPlane(ControlPlaneParts parts);
+
+  void serve(Call call, Reply reply) override;
+
+ private:
+  void start(const Call& call, Reply reply);
+  void signal(const Call& call, Reply reply);
+  void query(const Call& call, Reply reply);
+  void update(const Call& call, Reply reply);
+  void close(const Call& call, engine::CloseCommand::Kind kind, Reply reply);
+  void repair(const Call& call, Reply reply);
+  void archive(Call call, Reply reply);
+
+  Answer list(const Call& call);
+  Answer describe(const Call& call);
+  Answer list_runs(const Call& call);
+  Answer history(const Call& call);
+  Answer namespaces(const Call& call) const;
+
+  // Runs `read` where reading may take its time.
+  void reading(Call call, Reply reply, Answer (ControlPlane::*read)(const Call&));
+
+  ControlPlaneParts parts_;
+  std::mutex mutex_;
+  UlidSource ulids_;  // guarded by mutex_
+};
+
+}  // namespace dw::server

@@ -1,0 +1,229 @@
+// What is there: read from the store, computed when asked for.
+#include "core/base64.hpp"
+#include "engine/expected_tasks.hpp"
+#include "history/render.hpp"
+#include "server/addressed.hpp"
+#include "server/control_plane.hpp"
+#include "server/run_detail.hpp"
+#include "store/derived.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace dw::server {
+namespace {
+
+constexpr std::int64_t full_history = 10'000;
+
+// A whole number between these; absent when the text is anything else.
+std::optional<std::int64_t> whole(std::string_view text, std::int64_t least, std::int64_t most) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool all = error == std::errc{} && end == text.data() + text.size();
+  return all && number >= least && number <= most ? std::optional{number} : std::nullopt;
+}
+
+Answer bad_token() {
+  return refusal(400, "invalid_page_token", "next_page_token is not one of ours");
+}
+
+// A run with the rows that stand beside it, at this moment.
+struct Seen {
+  views::Account account;
+  views::Sight sight;
+};
+
+Result<Seen> look_at(store::Store& store, const store::LoadedRun& loaded, RunId current,
+                     Timestamp now) {
+  const auto events = DW_TRY(store::events_of(loaded.commits));
+  Seen seen{DW_TRY(views::account_of(loaded.row.run_id, events)), {}};
+  engine::Run run;
+  run.id = loaded.row.run_id;
+  run.state = seen.account.state;
+  run.workflow_task = loaded.row.workflow_task;
+  std::vector<engine::TaskKey> keys;
+  for (const auto& task : engine::expected_tasks(run)) keys.push_back(task.key);
+  for (auto& task : DW_TRY(store.find_tasks(keys))) {
+    seen.sight.deliveries.push_back({std::move(task)});
+  }
+  seen.sight.now = now;
+  seen.sight.current_run = std::move(current);
+  seen.sight.history_bytes = loaded.row.history_bytes;
+  return seen;
+}
+
+}  // namespace
+
+Answer ControlPlane::namespaces(const Call& call) const {
+  const auto one = [](const std::string& name) {
+    return Value::Map{
+        {"name", name}, {"description", Value{}}, {"retention_days", 30}, {"status", "active"}};
+  };
+  if (call.operation() == Operation::list_namespaces) {
+    Value::Array all;
+    for (const auto& name : parts_.namespaces) all.emplace_back(one(name));
+    return {200, {{"namespaces", std::move(all)}}};
+  }
+  const auto wanted = call.match["namespace"];
+  if (std::ranges::find(parts_.namespaces, wanted) != parts_.namespaces.end()) {
+    return {200, one(std::string{wanted})};
+  }
+  return refusal(404, "namespace_not_found", fmt::format("there is no namespace '{}'", wanted),
+                 {{"namespace", wanted}});
+}
+
+Answer ControlPlane::list(const Call& call) {
+  const auto size = whole(call.parameter("page_size").value_or("50"), 1, 200);
+  if (!size) return invalid({{"page_size", Value::Array{"must be a whole number from 1 to 200"}}});
+  const auto bucket = call.parameter("status").value_or("");
+  if (!bucket.empty() && bucket != "running" && bucket != "completed" && bucket != "failed") {
+    return invalid({{"status", Value::Array{"must be one of running, completed, failed"}}});
+  }
+  const auto type = call.parameter("workflow_type").value_or("");
+  store::RunFilter filter{.ns = call.ns};
+  if (const auto token = call.parameter("next_page_token"); token && !token->empty()) {
+    const auto before = decode_base64(*token);
+    if (!before) return bad_token();
+    filter.before = RunId{*before};
+  }
+
+  Value::Array items;
+  Value next;
+  for (;;) {
+    const auto rows = parts_.store.list_runs(filter);
+    if (!rows) return failed(rows.error(), call);
+    for (const store::RunRow& row : *rows) {
+      filter.before = row.run_id;
+      if (!type.empty() && row.workflow_type != type) continue;
+      if (!bucket.empty() && views::status_bucket(history::to_string(row.status)) != bucket) {
+        continue;
+      }
+      const auto instance = parts_.store.find_instance({row.ns, row.instance_id});
+      if (!instance) return failed(instance.error(), call);
+      if (!*instance || (*instance)->current_run != row.run_id) continue;
+      const auto loaded = parts_.store.load_run(row.run_id);
+      if (!loaded) return failed(loaded.error(), call);
+      if (!*loaded) continue;  // gone since
+      const auto seen = look_at(parts_.store, **loaded, row.run_id, parts_.clock.now());
+      if (!seen) return failed(seen.error(), call);
+      items.emplace_back(run_item(views::summarize(seen->account, seen->sight), seen->account));
+      if (static_cast<std::int64_t>(items.size()) < *size) continue;
+      next = encode_base64(row.run_id.view());
+      break;
+    }
+    if (!next.is_null() || rows->size() < filter.limit) break;
+  }
+  const auto count = static_cast<std::int64_t>(items.size());
+  return {200,
+          {{"workflows", std::move(items)}, {"workflow_count", count}, {"next_page_token", next}}};
+}
+
+Answer ControlPlane::describe(const Call& call) {
+  const auto instance = parts_.store.find_instance(instance_of(call));
+  if (!instance) return failed(instance.error(), call);
+  if (!*instance || !(*instance)->current_run) return no_such_instance(call);
+  const RunId current = *(*instance)->current_run;
+  const RunId wanted = run_of(call).value_or(current);
+  const auto loaded = parts_.store.load_run(wanted);
+  if (!loaded) return failed(loaded.error(), call);
+  const bool ours = *loaded && (*loaded)->row.ns == call.ns &&
+                    (*loaded)->row.instance_id.view() == call.match["workflow"];
+  if (!ours) {
+    return refusal(
+        404, "run_not_found",
+        fmt::format("workflow '{}' has no run {}", call.match["workflow"], wanted.view()));
+  }
+  const auto seen = look_at(parts_.store, **loaded, current, parts_.clock.now());
+  if (!seen) return failed(seen.error(), call);
+  const auto last = parts_.store.find_run(current);
+  if (!last) return failed(last.error(), call);
+  return {200, run_detail(seen->account, seen->sight, *last ? (*last)->run_number : 1)};
+}
+
+Answer ControlPlane::list_runs(const Call& call) {
+  const auto instance = parts_.store.find_instance(instance_of(call));
+  if (!instance) return failed(instance.error(), call);
+  if (!*instance || !(*instance)->current_run) return no_such_instance(call);
+  Value::Array runs;
+  store::RunFilter filter{.ns = call.ns,
+                          .instance_id = InstanceId{std::string{call.match["workflow"]}}};
+  for (;;) {
+    const auto rows = parts_.store.list_runs(filter);
+    if (!rows) return failed(rows.error(), call);
+    for (const store::RunRow& row : *rows) {
+      filter.before = row.run_id;
+      const auto loaded = parts_.store.load_run(row.run_id);
+      if (!loaded) return failed(loaded.error(), call);
+      if (!*loaded) continue;
+      const auto seen =
+          look_at(parts_.store, **loaded, *(*instance)->current_run, parts_.clock.now());
+      if (!seen) return failed(seen.error(), call);
+      runs.emplace_back(run_item(views::summarize(seen->account, seen->sight), seen->account));
+    }
+    if (rows->size() < filter.limit) break;
+  }
+  std::ranges::reverse(runs);  // oldest first
+  const auto count = static_cast<std::int64_t>(runs.size());
+  return {
+      200,
+      {{"workflow_id", call.match["workflow"]}, {"run_count", count}, {"runs", std::move(runs)}}};
+}
+
+Answer ControlPlane::history(const Call& call) {
+  const auto loaded = parts_.store.load_run(*run_of(call));
+  if (!loaded) return failed(loaded.error(), call);
+  if (!*loaded || (*loaded)->row.ns != call.ns ||
+      (*loaded)->row.instance_id.view() != call.match["workflow"]) {
+    return refusal(
+        404, "run_not_found",
+        fmt::format("workflow '{}' has no run {}", call.match["workflow"], call.match["run"]));
+  }
+  std::int64_t after = 0;
+  if (const auto token = call.parameter("next_page_token"); token && !token->empty()) {
+    const auto last = whole(decode_base64(*token).value_or(""), 0, INT64_MAX);
+    if (!last) return bad_token();
+    after = *last;
+  }
+  // Published clients look for the last event on the first page.
+  std::int64_t size = full_history;
+  if (const auto asked = call.parameter("page_size"); asked && !asked->empty()) {
+    const auto given = whole(*asked, 1, 1000);
+    if (!given) {
+      return invalid({{"page_size", Value::Array{"must be a whole number from 1 to 1000"}}});
+    }
+    size = *given;
+  }
+
+  history::Renderer renderer{(*loaded)->row.run_id};
+  Value::Array events;
+  Value next;
+  for (const store::StoredCommit& commit : (*loaded)->commits) {
+    const auto facts = store::events_of({&commit, 1});
+    if (!facts) return failed(facts.error(), call);
+    const auto texts = renderer.render(commit.id, *facts);
+    if (!texts) return failed(texts.error(), call);
+    for (std::size_t i = 0; i < texts->size() && next.is_null(); ++i) {
+      const std::int64_t sequence = (*facts)[i].sequence;
+      if (sequence <= after) continue;
+      auto event = parse_json((*texts)[i]);
+      if (!event) return failed(event.error(), call);
+      const Value* payload = event->find("payload");
+      events.emplace_back(Value::Map{{"sequence", sequence},
+                                     {"event_type", *event->find("type")},
+                                     {"timestamp", *event->find("recorded_at")},
+                                     {"payload", payload ? *payload : Value{Value::Map{}}}});
+      if (static_cast<std::int64_t>(events.size()) == size &&
+          sequence < (*loaded)->row.last_sequence) {
+        next = encode_base64(std::to_string(sequence));
+      }
+    }
+  }
+  return {200,
+          {{"workflow_id", call.match["workflow"]},
+           {"run_id", call.match["run"]},
+           {"events", std::move(events)},
+           {"next_page_token", next}}};
+}
+
+}  // namespace dw::server

@@ -1,0 +1,188 @@
+#include "server/front_desk.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace dw::server {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string low{text};
+  std::ranges::transform(low, low.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return low;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+bool is_json(std::string_view content_type) {
+  const std::string type = lower(trimmed(content_type.substr(0, content_type.find(';'))));
+  return type == "application/json" || type.ends_with("+json");
+}
+
+Subject subject_of(const Match& match) {
+  Subject subject;
+  if (match.route) subject.operation = match.route->operation;
+  subject.workflow_id = match["workflow"];
+  subject.name = match["name"];
+  return subject;
+}
+
+// Those who may not ask learn nothing about what they asked for.
+bool enveloped(Plane plane, int status) {
+  return plane == Plane::workflows && status != 401 && status != 403;
+}
+
+Response finished(Answer answer, Plane plane, const Subject& subject) {
+  Response response;
+  response.status = answer.status;
+  response.headers.push_back({"Content-Type", "application/json"});
+  if (plane == Plane::control || plane == Plane::workflows) {
+    response.headers.push_back(
+        {std::string{control_plane_header}, std::string{control_plane_version}});
+  }
+  if (answer.status == 429 || answer.status == 503) {
+    response.headers.push_back({"Retry-After", "1"});
+  }
+  response.body =
+      to_json(enveloped(plane, answer.status) ? with_envelope(std::move(answer.body), subject)
+                                              : std::move(answer.body));
+  return response;
+}
+
+}  // namespace
+
+const Value* Call::field(std::string_view name) const {
+  for (const auto& [key, value] : body) {
+    if (key == name) return value.is_null() ? nullptr : &value;
+  }
+  return nullptr;
+}
+
+FrontDesk::FrontDesk(DeskOptions options, Service& service)
+    : options_(std::move(options)),
+      cluster_info_(to_json(server::cluster_info(options_.about))),
+      service_(service) {}
+
+void FrontDesk::handle(Request request, Respond respond) {
+  const auto path = parse_path(request.target);
+  Call call;
+  if (path) {
+    call.match = match(request.method, *path);
+    call.query = path->query;
+  }
+  const Plane plane = call.match.plane;
+  const Subject subject = subject_of(call.match);
+  if (auto no = refused(request, call.match, call)) {
+    return respond(finished(*std::move(no), plane, subject));
+  }
+  if (call.operation() == Operation::cluster_info) {
+    return respond({200, {{"Content-Type", "application/json"}}, cluster_info_});
+  }
+  service_.serve(std::move(call), [respond = std::move(respond), plane, subject](Answer answer) {
+    respond(finished(std::move(answer), plane, subject));
+  });
+}
+
+std::optional<Answer> FrontDesk::refused(const Request& request, const Match& match,
+                                         Call& call) const {
+  if (!match.route) {
+    if (match.known_path) {
+      return refusal(
+          405, "method_not_allowed",
+          fmt::format("{} is not something to do with {}", request.method, request.target));
+    }
+    return refusal(404, "not_found", fmt::format("there is nothing at {}", request.target));
+  }
+  if (auto no = misread(request, call.body)) return no;
+  if (auto no = unwelcome(request, match)) return no;
+  return misaddressed(request, match, call);
+}
+
+// Size, media type, syntax.
+std::optional<Answer> FrontDesk::misread(const Request& request, Value::Map& body) const {
+  if (request.too_large || request.body.size() > options_.max_payload_bytes) {
+    return refusal(413, "payload_too_large",
+                   fmt::format("the body is longer than {} bytes", options_.max_payload_bytes),
+                   {{"limit", static_cast<std::int64_t>(options_.max_payload_bytes)}});
+  }
+  if (request.method == "GET" || request.method == "HEAD" || request.body.empty()) return {};
+  if (!is_json(request.header("Content-Type"))) {
+    return refusal(
+        415, "unsupported_media_type", "the body must be JSON, and its Content-Type must say so",
+        {{"accepted_content_types", Value::Array{"application/json", "application/*+json"}}});
+  }
+  auto parsed = parse_json(request.body);
+  if (!parsed) {
+    return refusal(400, "malformed_json", "the body is not valid JSON",
+                   {{"json_error", parsed.error().message}});
+  }
+  if (auto* object = parsed->if_map()) {
+    body = std::move(*object);
+  } else if (const auto* list = parsed->if_array(); !list || !list->empty()) {
+    // An empty list is how some clients write an empty object.
+    return invalid({{"body", Value::Array{"must be a JSON object"}}});
+  }
+  return {};
+}
+
+std::optional<Answer> FrontDesk::unwelcome(const Request& request, const Match& match) const {
+  if (match.plane == Plane::open) return {};
+  if (options_.auth.driver != Auth::Driver::none && !options_.auth.has_secret()) {
+    return refusal(500, "server_error",
+                   "this server has no credentials to compare with; set DW_AUTH_TOKEN, or "
+                   "DW_AUTH_DRIVER=none on a loopback address");
+  }
+  const auto principal = authenticate(options_.auth, request);
+  if (!principal) {
+    return refusal(401, "unauthorized",
+                   "the credential is missing or wrong; send it as 'Authorization: Bearer …'");
+  }
+  if (principal->may(match.route->roles)) return {};
+  Value::Array allowed;
+  for (const Role role : {Role::worker, Role::operating, Role::admin}) {
+    if (match.route->roles.include(role)) allowed.emplace_back(to_string(role));
+  }
+  return refusal(403, "forbidden",
+                 fmt::format("role {} may not do this", to_string(principal->role)),
+                 {{"role", to_string(principal->role)}, {"allowed_roles", std::move(allowed)}});
+}
+
+// Version, then namespace.
+std::optional<Answer> FrontDesk::misaddressed(const Request& request, const Match& match,
+                                              Call& call) const {
+  if (match.plane == Plane::open || match.plane == Plane::discovery) return {};
+  const auto version = trimmed(request.header(control_plane_header));
+  if (version != control_plane_version) {
+    const bool missing = version.empty();
+    return refusal(
+        400, missing ? "missing_control_plane_version" : "unsupported_control_plane_version",
+        missing ? fmt::format("the header {} is missing", control_plane_header)
+                : fmt::format("version '{}' is not spoken here", version),
+        {{"supported_version", control_plane_version},
+         {"requested_version", missing ? Value{} : Value{version}},
+         {"remediation", fmt::format("send {}: {}", control_plane_header, control_plane_version)}});
+  }
+  const bool about_namespaces = match.route->operation == Operation::list_namespaces ||
+                                match.route->operation == Operation::describe_namespace;
+  if (about_namespaces) return {};
+  std::string named = lower(trimmed(request.header("X-Namespace")));
+  if (named.empty()) named = lower(call.parameter("namespace").value_or(""));
+  if (named.empty()) named = options_.about.default_namespace;
+  if (std::ranges::find(options_.namespaces, named) == options_.namespaces.end()) {
+    return refusal(404, "namespace_not_found", fmt::format("there is no namespace '{}'", named),
+                   {{"namespace", named},
+                    {"remediation", "name one that GET /api/namespaces lists, in X-Namespace"}});
+  }
+  call.ns = Namespace{named};
+  return {};
+}
+
+}  // namespace dw::server

@@ -1,0 +1,61 @@
+// Takes every request, in this order: is there such a route, is it JSON of a size we take, who
+// asks, may they, do we speak the same version, does the namespace exist. Only then is it anybody's
+// job.
+#pragma once
+#include "server/answer.hpp"
+#include "server/auth.hpp"
+#include "server/cluster_info.hpp"
+
+#include <dw/ids.hpp>
+
+namespace dw::server {
+
+// A request that passed the desk.
+struct Call {
+  Match match;
+  std::string query;
+  Namespace ns;
+  Value::Map body;
+
+  Operation operation() const { return match.route->operation; }
+  std::optional<std::string> parameter(std::string_view name) const {
+    return query_value(query, name);
+  }
+  // Null when the body has no such field, or has null there.
+  const Value* field(std::string_view name) const;
+};
+
+using Reply = std::function<void(Answer answer)>;
+
+// Whoever does what a request asks for. Must not block; replies once, from any thread.
+class Service {
+ public:
+  virtual ~Service() = default;
+  virtual void serve(Call call, Reply reply) = 0;
+};
+
+struct DeskOptions {
+  Auth auth;
+  About about;
+  std::vector<std::string> namespaces = {"default"};
+  std::size_t max_payload_bytes = 2 * 1024 * 1024;
+};
+
+class FrontDesk final : public Handler {
+ public:
+  FrontDesk(DeskOptions options, Service& service);
+
+  void handle(Request request, Respond respond) override;
+
+ private:
+  std::optional<Answer> refused(const Request& request, const Match& match, Call& call) const;
+  std::optional<Answer> misread(const Request& request, Value::Map& body) const;
+  std::optional<Answer> unwelcome(const Request& request, const Match& match) const;
+  std::optional<Answer> misaddressed(const Request& request, const Match& match, Call& call) const;
+
+  const DeskOptions options_;
+  const std::string cluster_info_;
+  Service& service_;
+};
+
+}  // namespace dw::server

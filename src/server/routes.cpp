@@ -1,0 +1,152 @@
+#include "server/routes.hpp"
+
+namespace dw::server {
+namespace {
+
+using Op = Operation;
+
+constexpr Route table[] = {
+    {"GET", "health", Op::health, Plane::open, anybody},
+    {"GET", "ready", Op::ready, Plane::open, anybody},
+    {"GET", "cluster/info", Op::cluster_info, Plane::discovery, anybody},
+    {"GET", "namespaces", Op::list_namespaces, Plane::control, operators},
+    {"GET", "namespaces/{namespace}", Op::describe_namespace, Plane::control, operators},
+    {"GET", "workflows", Op::list, Plane::workflows, operators},
+    {"POST", "workflows", Op::start, Plane::workflows, operators},
+    {"GET", "workflows/{workflow}", Op::describe, Plane::workflows, operators},
+    {"GET", "workflows/{workflow}/runs", Op::list_runs, Plane::workflows, operators},
+    {"GET", "workflows/{workflow}/runs/{run}", Op::describe_run, Plane::workflows, operators},
+    {"GET", "workflows/{workflow}/runs/{run}/history", Op::history, Plane::workflows, operators},
+    {"POST", "workflows/{workflow}/signal/{name}", Op::signal, Plane::workflows, operators},
+    {"POST", "workflows/{workflow}/query/{name}", Op::query, Plane::workflows, operators},
+    {"POST", "workflows/{workflow}/update/{name}", Op::update, Plane::workflows, operators},
+    {"POST", "workflows/{workflow}/cancel", Op::cancel, Plane::workflows, operators},
+    {"POST", "workflows/{workflow}/terminate", Op::terminate, Plane::workflows, operators},
+    {"POST", "workflows/{workflow}/repair", Op::repair, Plane::workflows, operators},
+    {"POST", "workflows/{workflow}/archive", Op::archive, Plane::workflows, operators},
+    {"POST", "workflows/{workflow}/runs/{run}/signal/{name}", Op::signal, Plane::workflows,
+     operators},
+    {"POST", "workflows/{workflow}/runs/{run}/query/{name}", Op::query, Plane::workflows,
+     operators},
+    {"POST", "workflows/{workflow}/runs/{run}/update/{name}", Op::update, Plane::workflows,
+     operators},
+    {"POST", "workflows/{workflow}/runs/{run}/cancel", Op::cancel, Plane::workflows, operators},
+    {"POST", "workflows/{workflow}/runs/{run}/terminate", Op::terminate, Plane::workflows,
+     operators},
+};
+
+std::optional<unsigned char> hex_digit(char c) {
+  if (c >= '0' && c <= '9') return static_cast<unsigned char>(c - '0');
+  if (c >= 'a' && c <= 'f') return static_cast<unsigned char>(c - 'a' + 10);
+  if (c >= 'A' && c <= 'F') return static_cast<unsigned char>(c - 'A' + 10);
+  return std::nullopt;
+}
+
+std::optional<std::string> unescaped(std::string_view text, bool plus_is_space) {
+  std::string plain;
+  plain.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '+' && plus_is_space) {
+      plain += ' ';
+    } else if (text[i] != '%') {
+      plain += text[i];
+    } else {
+      if (i + 2 >= text.size()) return std::nullopt;
+      const auto high = hex_digit(text[i + 1]), low = hex_digit(text[i + 2]);
+      if (!high || !low) return std::nullopt;
+      plain += static_cast<char>(*high << 4 | *low);
+      i += 2;
+    }
+  }
+  return plain;
+}
+
+// Takes what stands before `separator` off the front of `rest`.
+std::string_view next_part(std::string_view& rest, char separator) {
+  const auto end = rest.find(separator);
+  const auto part = rest.substr(0, end);
+  rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+  return part;
+}
+
+bool fits(std::string_view pattern, const std::vector<std::string>& segments, Match& match) {
+  match.captured.clear();
+  for (const std::string& segment : segments) {
+    if (pattern.empty()) return false;
+    const auto part = next_part(pattern, '/');
+    if (part.starts_with('{')) {
+      if (segment.empty()) return false;
+      match.captured.emplace_back(part.substr(1, part.size() - 2), segment);
+    } else if (part != segment) {
+      return false;
+    }
+  }
+  return pattern.empty();
+}
+
+}  // namespace
+
+std::string_view to_string(Role role) {
+  switch (role) {
+    case Role::worker:
+      return "worker";
+    case Role::operating:
+      return "operator";
+    case Role::admin:
+      return "admin";
+  }
+  return "unknown";
+}
+
+std::span<const Route> routes() {
+  return table;
+}
+
+std::optional<Path> parse_path(std::string_view target) {
+  Path path;
+  std::string_view rest = next_part(target, '?');
+  path.query = target;
+  if (!rest.starts_with('/')) return std::nullopt;
+  rest.remove_prefix(1);
+  if (next_part(rest, '/') != "api") return std::nullopt;
+  while (!rest.empty()) {
+    auto segment = unescaped(next_part(rest, '/'), false);
+    if (!segment) return std::nullopt;
+    path.segments.push_back(*std::move(segment));
+  }
+  return path;
+}
+
+std::string_view Match::operator[](std::string_view name) const {
+  for (const auto& [captured_name, segment] : captured) {
+    if (captured_name == name) return segment;
+  }
+  return {};
+}
+
+Match match(std::string_view method, const Path& path) {
+  Match found;
+  if (!path.segments.empty() && path.segments.front() == "workflows") {
+    found.plane = Plane::workflows;
+  }
+  for (const Route& route : table) {
+    if (!fits(route.pattern, path.segments, found)) continue;
+    found.known_path = true;
+    if (route.method != method) continue;
+    found.route = &route;
+    found.plane = route.plane;
+    return found;
+  }
+  return found;
+}
+
+std::optional<std::string> query_value(std::string_view query, std::string_view name) {
+  while (!query.empty()) {
+    std::string_view pair = next_part(query, '&');
+    const auto key = unescaped(next_part(pair, '='), true);
+    if (key && *key == name) return unescaped(pair, true);
+  }
+  return std::nullopt;
+}
+
+}  // namespace dw::server

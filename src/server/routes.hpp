@@ -1,0 +1,88 @@
+// Which request is which operation, and who may ask for it. One table: the auth matrix test reads
+// it beside the one in the specification.
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dw::server {
+
+// Whose rules of conversation apply: version header, envelope, namespace.
+enum class Plane {
+  open,       // health and readiness: nothing is asked of the caller
+  discovery,  // cluster/info: authenticated, no version yet
+  control,    // everything an operator does
+  workflows,  // likewise, with the control_plane envelope around every answer
+};
+
+enum class Role { worker, operating, admin };
+std::string_view to_string(Role role);  // worker, operator, admin
+
+// A set of them.
+struct Roles {
+  bool worker = false;
+  bool operating = false;
+  bool admin = false;
+
+  constexpr bool include(Role role) const {
+    return role == Role::worker ? worker : role == Role::operating ? operating : admin;
+  }
+};
+inline constexpr Roles anybody{true, true, true};
+inline constexpr Roles operators{.operating = true, .admin = true};
+
+enum class Operation {
+  health,
+  ready,
+  cluster_info,
+  list_namespaces,
+  describe_namespace,
+  list,
+  start,
+  describe,
+  list_runs,
+  describe_run,
+  history,
+  signal,
+  query,
+  update,
+  cancel,
+  terminate,
+  repair,
+  archive,
+};
+
+struct Route {
+  std::string_view method;
+  std::string_view pattern;  // below /api; {name} takes one segment
+  Operation operation;
+  Plane plane;
+  Roles roles;
+};
+std::span<const Route> routes();
+
+// A request's path taken apart. Segments are decoded once; the query is not touched.
+struct Path {
+  std::vector<std::string> segments;  // without the leading "api"
+  std::string_view query;
+};
+// Absent when it is not below /api, or an escape in it is broken.
+std::optional<Path> parse_path(std::string_view target);
+
+struct Match {
+  const Route* route = nullptr;  // null: nothing here answers to that method
+  std::vector<std::pair<std::string_view, std::string>> captured;  // {name} → its segment
+  bool known_path = false;                                         // with another method
+  Plane plane = Plane::control;                                    // of the path, known or not
+
+  // The segment captured as that name; empty when there is none.
+  std::string_view operator[](std::string_view name) const;
+};
+Match match(std::string_view method, const Path& path);
+
+// The first value of that name in a query, decoded; absent when it is not there.
+std::optional<std::string> query_value(std::string_view query, std::string_view name);
+
+}  // namespace dw::server

@@ -1,0 +1,78 @@
+#include "server/routes.hpp"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+namespace dw::server {
+namespace {
+
+Match matched(std::string_view method, std::string_view target) {
+  const auto path = parse_path(target);
+  EXPECT_TRUE(path) << target;
+  return path ? match(method, *path) : Match{};
+}
+
+TEST(Routes, AnOperationIsFoundByMethodAndPath) {
+  const auto found = matched("POST", "/api/workflows/order-42/signal/approve");
+  ASSERT_NE(found.route, nullptr);
+  EXPECT_EQ(found.route->operation, Operation::signal);
+  EXPECT_EQ(found["workflow"], "order-42");
+  EXPECT_EQ(found["name"], "approve");
+  EXPECT_EQ(found["run"], "");
+}
+
+TEST(Routes, ARunIsNamedByItsOwnSegment) {
+  const auto found = matched("GET", "/api/workflows/order-42/runs/01J/history?page_size=2");
+  ASSERT_NE(found.route, nullptr);
+  EXPECT_EQ(found.route->operation, Operation::history);
+  EXPECT_EQ(found["run"], "01J");
+}
+
+TEST(Routes, SegmentsAreDecodedOnce) {
+  EXPECT_EQ(matched("GET", "/api/workflows/a%20b%2525")["workflow"], "a b%25");
+  EXPECT_EQ(matched("GET", "/api/workflows/a+b")["workflow"], "a+b")
+      << "a plus is a plus in a path";
+  EXPECT_EQ(matched("POST", "/api/workflows/a/signal/b.c:d")["name"], "b.c:d");
+}
+
+TEST(Routes, AnEscapedSlashStaysInItsSegment) {
+  EXPECT_EQ(matched("GET", "/api/workflows/a%2Fb")["workflow"], "a/b");
+}
+
+TEST(Routes, AKnownPathWithAnotherMethodIsKnown) {
+  const auto found = matched("DELETE", "/api/workflows/order-42");
+  EXPECT_EQ(found.route, nullptr);
+  EXPECT_TRUE(found.known_path);
+  EXPECT_EQ(found.plane, Plane::workflows);
+}
+
+TEST(Routes, WhatIsNotThereIsOfThePlaneItWouldBeIn) {
+  EXPECT_EQ(matched("GET", "/api/workflows/a/b/c/d").plane, Plane::workflows);
+  EXPECT_EQ(matched("GET", "/api/nonsense").plane, Plane::control);
+  EXPECT_FALSE(matched("GET", "/api/workflows//runs").known_path) << "a name is never empty";
+}
+
+TEST(Routes, OtherTargetsAreNoPaths) {
+  for (const auto* target :
+       {"", "*", "/", "/apis/x", "http://host/api/health", "/api/%", "/api/%2", "/api/%zz"}) {
+    EXPECT_FALSE(parse_path(target)) << target;
+  }
+}
+
+TEST(Routes, NoTwoAnswerToTheSameRequest) {
+  std::set<std::pair<std::string_view, std::string_view>> seen;
+  for (const Route& route : routes()) {
+    EXPECT_TRUE(seen.emplace(route.method, route.pattern).second) << route.pattern;
+  }
+}
+
+TEST(QueryValue, IsTheFirstOfItsNameDecoded) {
+  EXPECT_EQ(query_value("a=1&b=x%20y+z&b=2", "b"), "x y z");
+  EXPECT_EQ(query_value("a=1&b", "b"), "");
+  EXPECT_EQ(query_value("a=1", "b"), std::nullopt);
+  EXPECT_EQ(query_value("a=%", "a"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace dw::server

@@ -1,0 +1,110 @@
+#include "server/run_detail.hpp"
+
+#include "server/fields.hpp"
+#include "views/availability.hpp"
+
+namespace dw::server {
+namespace {
+
+Value text_or_null(std::string_view text) {
+  return text.empty() ? Value{} : Value{text};
+}
+
+Value moment(const std::optional<Timestamp>& at) {
+  return at ? Value{format_timestamp(*at)} : Value{};
+}
+
+Value number(const std::optional<std::int64_t>& value) {
+  return value ? Value{*value} : Value{};
+}
+
+Value object(const std::optional<Value>& value) {
+  return value ? *value : Value{Value::Map{}};
+}
+
+// The words a caller left behind, or which deadline had passed.
+std::string reason_of(const history::RunState& state) {
+  if (state.closed_reason == "timed_out" && state.failure) return state.failure->exception_type;
+  const bool by_a_caller = state.status == history::RunStatus::cancelled ||
+                           state.status == history::RunStatus::terminated;
+  return by_a_caller && state.failure ? state.failure->message : std::string{};
+}
+
+Value::Map failure_of(const views::FailureAccount& failure) {
+  const history::Failure& what = failure.failure;
+  return {{"id", failure.id.view()},
+          {"message", what.message},
+          {"failure_category", failure.category},
+          {"exception_type", text_or_null(what.exception_type)},
+          {"exception_class", text_or_null(what.exception_class)},
+          {"non_retryable", what.non_retryable}};
+}
+
+}  // namespace
+
+Value::Map run_item(const views::Summary& summary, const views::Account& account) {
+  const history::RunState& state = account.state;
+  return {{"workflow_id", summary.instance_id.view()},
+          {"run_id", summary.id.view()},
+          {"workflow_type", summary.workflow_type},
+          {"namespace", summary.ns.view()},
+          {"business_key", text_or_null(summary.business_key)},
+          {"status", summary.status},
+          {"status_bucket", summary.status_bucket},
+          {"is_terminal", summary.is_terminal},
+          {"closed_reason", text_or_null(summary.closed_reason)},
+          {"task_queue", summary.queue.empty() ? "default" : summary.queue},
+          {"run_number", summary.run_number},
+          {"is_current_run", summary.is_current_run},
+          {"compatibility", text_or_null(summary.compatibility)},
+          {"payload_codec", avro_codec},
+          {"memo", object(state.memo)},
+          {"search_attributes", object(state.search_attributes)},
+          {"started_at", format_timestamp(summary.started_at)},
+          {"closed_at", moment(summary.closed_at)}};
+}
+
+Value::Map run_detail(const views::Account& account, const views::Sight& sight,
+                      std::int64_t run_count) {
+  const history::RunState& state = account.state;
+  const history::WorkflowStarted& start = state.start;
+  const auto summary = views::summarize(account, sight);
+  Value::Map detail = run_item(summary, account);
+  const auto add = [&](std::string_view key, Value value) {
+    detail.emplace_back(std::string{key}, std::move(value));
+  };
+  add("run_count", run_count);
+  if (const auto reason = reason_of(state); !reason.empty()) add("reason", reason);
+  add("input", projection_of(start.arguments));
+  add("input_envelope", envelope_of(start.arguments));
+  add("output", state.output ? projection_of(*state.output) : Value{});
+  if (state.output) add("output_envelope", envelope_of(*state.output));
+  add("execution_timeout_seconds", number(start.execution_timeout));
+  add("run_timeout_seconds", number(start.run_timeout));
+  add("execution_deadline_at", moment(state.execution_deadline()));
+  add("run_deadline_at", moment(state.run_deadline()));
+  add("last_progress_at", format_timestamp(state.last_recorded_at));
+  add("wait_kind", text_or_null(summary.wait.kind));
+  add("wait_reason", text_or_null(summary.wait.reason));
+
+  const auto allowed = views::availability_of(account, sight);
+  add("actions", Value::Map{{"can_signal", allowed.signal.granted()},
+                            {"can_query", allowed.query.granted()},
+                            {"can_update", allowed.update.granted()},
+                            {"can_cancel", allowed.cancel.granted()},
+                            {"can_terminate", allowed.terminate.granted()},
+                            {"can_repair", allowed.repair.granted()},
+                            {"can_archive", allowed.archive.granted()}});
+  if (state.status == history::RunStatus::failed && state.failure) {
+    add("error", state.failure->message);
+    Value::Array failures;
+    for (const auto& failure : account.failures) failures.emplace_back(failure_of(failure));
+    if (!failures.empty()) {
+      add("failure", failures.back());
+      add("failures", std::move(failures));
+    }
+  }
+  return detail;
+}
+
+}  // namespace dw::server

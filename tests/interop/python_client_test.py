@@ -1,0 +1,131 @@
+"""The published Python client, unmodified, against `dw server:dev` and its sample workflows."""
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from durable_workflow import Client
+from durable_workflow import errors
+
+DW = os.environ["DW_BINARY"]
+
+
+class Server:
+    """A server process on a store of its own, which can be killed and started again."""
+
+    def __init__(self) -> None:
+        self.directory = tempfile.TemporaryDirectory(prefix="dw-interop-")
+        self.start()
+
+    def start(self, port: int = 0) -> None:
+        self.process = subprocess.Popen(
+            [DW, "server:dev", "--port", str(port), "--data-dir", self.directory.name],
+            stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        self.url = re.search(r"(http://\S+)/api", line).group(1)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(60)
+        self.process.stdout.close()
+        self.directory.cleanup()
+        return code
+
+
+ORDER = {"customer": "ada", "address": "12 Analytical Street",
+         "items": [{"sku": "engine", "count": 1}], "total_cents": 129900}
+
+
+class PythonClient(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self) -> None:
+        self.server = Server()
+        self.client = Client(self.server.url)
+
+    async def asyncTearDown(self) -> None:
+        await self.client.aclose()
+        self.assertEqual(self.server.stop(), 0, "SIGTERM ends it cleanly")
+
+    async def start(self, workflow_type: str, workflow_id: str, arguments: list):
+        return await self.client.start_workflow(
+            workflow_type=workflow_type, task_queue="default", workflow_id=workflow_id, input=arguments)
+
+    async def result(self, handle):
+        return await asyncio.wait_for(handle.result(), 60)
+
+    async def test_a_workflow_is_started_and_its_result_comes_back(self) -> None:
+        self.assertEqual((await self.client.health())["status"], "serving")
+        handle = await self.start("shop.place_order", "order-1", [ORDER])
+        outcome = await self.result(handle)
+        self.assertEqual(outcome["status"], "shipped")
+        described = await self.client.describe_workflow("order-1")
+        self.assertEqual(described.status, "completed")
+
+    async def test_a_second_start_is_refused_or_given_the_first(self) -> None:
+        first = await self.start("sample.tally", "tally-1", [3])
+        with self.assertRaises(errors.WorkflowAlreadyStarted):
+            await self.start("sample.tally", "tally-1", [3])
+        again = await self.client.start_workflow(
+            workflow_type="sample.tally", task_queue="default", workflow_id="tally-1", input=[3],
+            duplicate_policy="use-existing")
+        self.assertEqual(again.run_id, first.run_id)
+
+    async def test_signals_queries_and_updates_reach_it(self) -> None:
+        handle = await self.start("sample.tally", "tally-1", [100])
+        await handle.signal("add", [30])
+        self.assertEqual((await handle.query("total"))["result"], 30)
+        self.assertEqual((await handle.update("lower", [40], wait_for="completed"))["result"], 40)
+        await handle.signal("add", [12])
+        self.assertEqual(await self.result(handle), 42)
+        self.assertEqual((await handle.query("total"))["result"], 42, "a closed run still answers")
+
+    async def test_what_does_not_fit_is_refused_with_its_own_exception(self) -> None:
+        handle = await self.start("sample.tally", "tally-1", [3])
+        with self.assertRaises(errors.SignalFailed):
+            await handle.signal("shout", [1])
+        with self.assertRaises(errors.SignalFailed):
+            await handle.signal("add", ["many"])
+        with self.assertRaises(errors.QueryFailed):
+            await handle.query("colour")
+        with self.assertRaises(errors.WorkflowNotFound):
+            await self.client.describe_workflow("nobody")
+        with self.assertRaises(errors.InvalidArgument):
+            await self.start("sample.tally", "tally-2", ["three"])
+        with self.assertRaises(errors.NamespaceNotFound):
+            async with Client(self.server.url, namespace="elsewhere") as other:
+                await other.describe_workflow("tally-1")
+
+    async def test_it_can_be_cancelled_and_terminated(self) -> None:
+        for how, status in (("cancel", "cancelled"), ("terminate", "terminated")):
+            handle = await self.start("sample.tally", f"to-{how}", [3])
+            await getattr(handle, how)(reason="enough")
+            described = await self.client.describe_workflow(f"to-{how}")
+            self.assertEqual(described.status, status)
+
+    async def test_lists_show_what_there_is(self) -> None:
+        for number in range(3):
+            await self.start("sample.tally", f"tally-{number}", [3])
+        listed = await self.client.list_workflows(workflow_type="sample.tally")
+        ids = sorted(item.workflow_id for item in listed.executions)
+        self.assertEqual(ids, ["tally-0", "tally-1", "tally-2"])
+
+    async def test_a_killed_server_goes_on_where_it_was(self) -> None:
+        handle = await self.start("sample.tally", "tally-1", [5])
+        await handle.signal("add", [2])
+        port = int(self.server.url.rsplit(":", 1)[1])
+        self.server.kill()
+        self.server.start(port)
+        self.assertEqual((await handle.query("total"))["result"], 2)
+        await handle.signal("add", [3])
+        self.assertEqual(await self.result(handle), 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
