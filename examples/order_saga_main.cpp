@@ -1,11 +1,14 @@
 // Places two orders: one arrives, one cannot be delivered and is undone.
 #include "examples/order_saga.hpp"
 
+#include <dw/testing.hpp>
+
 #include <iostream>
 
-int main() {
+int main(int argc, char** argv) {
   dw::Registry registry;
   shop::register_order_saga(registry);
+  if (const auto code = dw::testing::answer_replay(argc, argv, registry)) return *code;
   dw::Engine engine{std::move(registry), {.store = "orders.db"}};
 
   const shop::Order good{

@@ -126,6 +126,14 @@ ReplayReport replay(const Registry& registry, std::string_view text);
 ReplayReport replay(Registry&& registry, const History& history);
 ReplayReport replay(Registry&& registry, std::string_view text);
 
+// For the main() of a worker, so that another program can ask this very build: when it was run as
+// `worker dw:replay FILE`, replays the history in that file against the registry, prints what came
+// of it as one JSON object, {status, reason, divergence}, and gives the exit code. Absent when it
+// was run in any other way. `dw replay:verify FILE --worker-cmd ./worker` asks like this.
+//
+//   if (const auto code = dw::testing::answer_replay(argc, argv, registry)) return *code;
+std::optional<int> answer_replay(int argc, const char* const* argv, Registry& registry);
+
 // ---- the environment
 
 class EnvironmentImpl;

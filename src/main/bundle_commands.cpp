@@ -5,14 +5,17 @@
 #include "core/clock.hpp"
 #include "core/unwrap.hpp"
 #include "engine/expected_tasks.hpp"
-#include "examples/order_saga.hpp"
 #include "history/fold.hpp"
+#include "main/samples.hpp"
 #include "store/sqlite/sqlite_store.hpp"
+#include "testing/replay_answer.hpp"
 
 #include <dw/exceptions.hpp>
 #include <dw/testing.hpp>
 
 #include <fmt/format.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -109,71 +112,88 @@ std::string read_all(const std::string& path) {
 struct Verdict {
   std::string path;
   bundle::Verification integrity;
-  std::string replay;  // ok, drifted, skipped
-  std::string replay_reason;
-  std::optional<testing::Divergence> divergence;
+  Value replay;  // {status, reason, divergence}
 
+  std::string_view replay_status() const { return *replay.find("status")->if_string(); }
   std::string_view word() const {
     if (integrity.status() == "failed") return "failed";
-    if (replay == "drifted") return "drifted";
+    if (replay_status() == "drifted") return "drifted";
     return integrity.status();
   }
 };
 
-std::string workflow_type(const testing::History& history) {
-  const auto started =
-      std::ranges::find(history.events, "WorkflowStarted", &testing::HistoryEvent::type);
-  if (started == history.events.end()) return {};
-  const Value* type = started->facts.find("workflow_type");
-  const auto* text = type ? type->if_string() : nullptr;
-  return text ? *text : std::string{};
+// A file that is there while somebody reads it.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string_view text) {
+    path_ = (std::filesystem::temp_directory_path() / "dw-bundle-XXXXXX").string();
+    const int file = mkstemp(path_.data());
+    const auto size = static_cast<ssize_t>(text.size());
+    const bool written = file >= 0 && write(file, text.data(), text.size()) == size;
+    if (file >= 0) close(file);
+    if (!written) {
+      throw EngineError{{ErrorCode::unavailable, fmt::format("cannot write '{}'", path_)}};
+    }
+  }
+  ~TemporaryFile() { unlink(path_.c_str()); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Asks another build, see dw::testing::answer_replay. The command is the shell's to take apart.
+Value ask_worker(const std::string& command, const std::string& bundle) {
+  const TemporaryFile file{bundle};
+  const auto line = fmt::format("{} dw:replay '{}'", command, file.path());
+  FILE* pipe = popen(line.c_str(), "r");
+  std::string said;
+  if (pipe) {
+    char part[4096];
+    for (std::size_t read = 0; (read = fread(part, 1, sizeof part, pipe)) > 0;) {
+      said.append(part, read);
+    }
+  }
+  const int status = pipe ? pclose(pipe) : -1;
+  auto answer = parse_json(said);
+  const Value* word = answer ? answer->find("status") : nullptr;
+  if (status != 0 || !word || !word->if_string()) {
+    throw EngineError{
+        {ErrorCode::unavailable,
+         fmt::format("'{}' did not answer with a replay's outcome; its main() must begin with "
+                     "dw::testing::answer_replay(argc, argv, registry)",
+                     line)}};
+  }
+  return *std::move(answer);
+}
+
+Value replayed(const std::string& bundle, const VerifyOptions& options) {
+  if (options.skip_replay) {
+    return Value::Map{{"status", "skipped"}, {"reason", "not_asked_for"}, {"divergence", Value{}}};
+  }
+  if (!options.worker_command.empty()) return ask_worker(options.worker_command, bundle);
+  Registry registry;
+  register_samples(registry);
+  registry.freeze();
+  return testing::replay_answer(registry, bundle);
 }
 
 Verdict judge(const std::string& path, const VerifyOptions& options) {
   const std::string text = read_all(path);
-  Verdict verdict;
-  verdict.path = path;
-  verdict.integrity = bundle::verify_bundle(text, {.signing_key = options.signing_key});
-  verdict.replay = "skipped";
-  if (options.skip_replay) {
-    verdict.replay_reason = "not_asked_for";
-    return verdict;
-  }
-  Registry registry;
-  shop::register_order_saga(registry);
-  registry.freeze();
-  try {
-    const auto history = testing::parse_history(text);
-    const auto type = workflow_type(history);
-    if (!registry.find_workflow(type)) {
-      verdict.replay_reason = fmt::format("workflow type '{}' is not linked into this build", type);
-      return verdict;
-    }
-    verdict.divergence = testing::replay(registry, history).divergence;
-    verdict.replay = verdict.divergence ? "drifted" : "ok";
-  } catch (const EngineError& error) {  // what is redacted cannot be replayed
-    verdict.replay_reason = error.what();
-  }
-  return verdict;
+  return {path, bundle::verify_bundle(text, {.signing_key = options.signing_key}),
+          replayed(text, options)};
 }
 
 Value to_value(const Verdict& verdict) {
-  Value divergence;
-  if (const auto& found = verdict.divergence) {
-    divergence = Value::Map{{"workflow_sequence", found->step},
-                            {"expected", found->asked},
-                            {"recorded", found->recorded},
-                            {"message", found->message}};
-  }
   const bool promote = verdict.word() == "ok" || verdict.word() == "warning";
   return Value::Map{{"schema", "durable-workflow.v2.replay-verification"},
                     {"bundle_path", verdict.path},
-                    {"verdict", std::string{verdict.word()}},
+                    {"verdict", verdict.word()},
                     {"promotion_decision", promote ? "promote" : "hold"},
                     {"integrity", bundle::to_value(verdict.integrity)},
-                    {"replay_diff", Value::Map{{"status", verdict.replay},
-                                               {"reason", verdict.replay_reason},
-                                               {"divergence", std::move(divergence)}}}};
+                    {"replay_diff", verdict.replay}};
 }
 
 void print(const Verdict& verdict) {
@@ -181,10 +201,13 @@ void print(const Verdict& verdict) {
   for (const auto& finding : verdict.integrity.findings) {
     fmt::print("         {}: {}\n", finding.rule, finding.message);
   }
-  if (const auto& found = verdict.divergence) {
-    fmt::print("         first divergent step {}: {}\n", found->step, found->message);
-  } else if (verdict.replay == "skipped") {
-    fmt::print("         not replayed: {}\n", verdict.replay_reason);
+  const Value* divergence = verdict.replay.find("divergence");
+  if (divergence && !divergence->is_null()) {
+    fmt::print("         first divergent step {}: {}\n",
+               to_json(*divergence->find("workflow_sequence")),
+               *divergence->find("message")->if_string());
+  } else if (verdict.replay_status() == "skipped") {
+    fmt::print("         not replayed: {}\n", *verdict.replay.find("reason")->if_string());
   }
 }
 

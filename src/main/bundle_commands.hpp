@@ -21,6 +21,7 @@ struct VerifyOptions {
   std::string signing_key = {};
   bool skip_replay = false;
   bool strict_warnings = false;
+  std::string worker_command = {};  // another build to replay against; empty: this one
   bool json = false;
 };
 

@@ -125,6 +125,10 @@ void add_verify_options(CLI::App& command, dw::app::VerifyOptions& options) {
       ->type_name("KEY")
       ->envname("DW_V2_HISTORY_EXPORT_SIGNING_KEY");
   command.add_flag("--skip-replay", options.skip_replay, "Only look at the bundle itself");
+  command
+      .add_option("--worker-cmd", options.worker_command,
+                  "Replay against the build that this command runs")
+      ->type_name("COMMAND");
   command.add_flag("--strict-warnings", options.strict_warnings, "A warning is a failure, too");
   command.add_flag("--json", options.json, "Print one JSON object");
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# What scripts rely on: exit codes, and JSON on standard output. command_line_test.sh DW
+# What scripts rely on: exit codes, and JSON on standard output.
+#   command_line_test.sh DW SAME_WORKER CHANGED_WORKER
 set -uo pipefail
-dw=$1
+dw=$1 same=$2 changed=$3
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 failures=0
@@ -75,6 +76,13 @@ says "ok "
 expect 0 replay:verify "$place/order.json" --json
 says '"verdict":"ok"'
 says '"replay_diff":{"status":"ok","reason":"","divergence":null}'
+expect 0 replay:verify "$place/order.json" --json --worker-cmd "$same"
+says '"replay_diff":{"status":"ok","reason":"","divergence":null}'
+expect 1 replay:verify "$place/order.json" --worker-cmd "$changed"
+says "drifted"
+says "first divergent step 1"
+expect 1 replay:verify "$place/order.json" --worker-cmd true
+explains "answer_replay"
 mkdir "$place/bundles" && cp "$place/order.json" "$place/bundles/good.json"
 expect 0 replay:simulate "$place/bundles"
 says "1 passed, 0 failed"
