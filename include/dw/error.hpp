@@ -24,6 +24,8 @@ enum class ErrorCode {
   conversion_failed,           // a payload that does not fit the C++ type asked for
   integer_overflow,            // a number outside the range of the target
   non_finite_float,            // NaN and infinities have no durable form
+  unknown_query,               // the workflow declares no query of that name
+  code_unavailable,            // nobody here has the workflow's code
   query_failed,                // the workflow's own query threw
   replay_blocked,              // code and history do not fit; the message says where
   timed_out,                   // waiting ended before the thing waited for happened

@@ -37,6 +37,10 @@ std::string_view to_string(ErrorCode code) {
       return "integer_overflow";
     case ErrorCode::non_finite_float:
       return "non_finite_float";
+    case ErrorCode::unknown_query:
+      return "unknown_query";
+    case ErrorCode::code_unavailable:
+      return "code_unavailable";
     case ErrorCode::query_failed:
       return "query_failed";
     case ErrorCode::replay_blocked:

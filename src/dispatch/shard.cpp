@@ -387,7 +387,7 @@ void Shard::query(Cell& cell, QueryJob job) {
                                  : std::vector<Contract>::const_iterator{};
   if (!declared || contract == declared->queries.end()) {
     return job.reply(
-        Error{ErrorCode::not_found,
+        Error{ErrorCode::unknown_query,
               fmt::format("query '{}' is not declared by run {} of instance '{}'", job.name,
                           cell.run.id.str(), cell.address.instance.id.str())});
   }
@@ -399,7 +399,7 @@ void Shard::query(Cell& cell, QueryJob job) {
                     to_json(engine::errors_value(bound.errors)))});
   }
   if (!parts_.workflows.knows(cell.run.state.start.workflow_type)) {
-    return job.reply(Error{ErrorCode::not_found,
+    return job.reply(Error{ErrorCode::code_unavailable,
                            fmt::format("workflow_definition_unavailable: workflow type '{}' is not "
                                        "registered in this program",
                                        cell.run.state.start.workflow_type)});

@@ -40,19 +40,23 @@ void add_store_options(CLI::App& command, dw::app::StoreOptions& options) {
   command.add_flag("--json", options.json, "Print JSON");
 }
 
+CLI::Option* add_place_options(CLI::App& command, dw::app::StorePlace& place) {
+  command.add_option("--data-dir", place.data_dir, "Where the store is kept")
+      ->type_name("DIR")
+      ->envname("DW_DATA_DIR")
+      ->capture_default_str();
+  return command
+      .add_option("--store", place.store, "sqlite:FILE; without it dw.db in the data directory")
+      ->type_name("STORE")
+      ->envname("DW_STORE");
+}
+
 void add_server_options(CLI::App& command, dw::app::ServerOptions& options) {
   command.add_option("--listen", options.listen, "Address and port")
       ->type_name("HOST:PORT")
       ->envname("DW_LISTEN")
       ->capture_default_str();
-  command
-      .add_option("--store", options.store, "sqlite:FILE; without it dw.db in the data directory")
-      ->type_name("STORE")
-      ->envname("DW_STORE");
-  command.add_option("--data-dir", options.data_dir, "Where the store is kept")
-      ->type_name("DIR")
-      ->envname("DW_DATA_DIR")
-      ->capture_default_str();
+  add_place_options(command, options.place);
   command.add_option("--threads", options.threads, "Threads for sockets")
       ->type_name("N")
       ->check(CLI::Range(1, 64))
@@ -84,13 +88,7 @@ void add_dev_server_options(CLI::App& command, dw::app::DevServerOptions& option
       ->type_name("PORT")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
-  auto* store = command.add_option("--store", options.store, "sqlite:FILE")
-                    ->type_name("STORE")
-                    ->envname("DW_STORE");
-  command.add_option("--data-dir", options.data_dir, "Where the store is kept")
-      ->type_name("DIR")
-      ->envname("DW_DATA_DIR")
-      ->capture_default_str();
+  auto* store = add_place_options(command, options.place);
   command.add_flag("--ephemeral", options.ephemeral, "A temporary store, gone at the end")
       ->excludes(store);
   command.add_flag("--seed-demo", options.seed_demo, "Place a sample order every few seconds");

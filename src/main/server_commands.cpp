@@ -123,10 +123,12 @@ class Signals {
   sigset_t set_;
 };
 
-std::string store_path(const std::string& store, const std::string& data_dir) {
-  if (!store.empty()) return store.starts_with("sqlite:") ? store.substr(7) : store;
-  fs::create_directories(data_dir);
-  return (fs::path{data_dir} / "dw.db").string();
+std::string store_path(const StorePlace& place) {
+  constexpr std::string_view scheme = "sqlite:";
+  const std::string& store = place.store;
+  if (!store.empty()) return store.starts_with(scheme) ? store.substr(scheme.size()) : store;
+  fs::create_directories(place.data_dir);
+  return (fs::path{place.data_dir} / "dw.db").string();
 }
 
 // Everything that serves, built once, in the order in which the parts need each other.
@@ -201,8 +203,8 @@ int run_server(const ServerOptions& options) {
     fmt::print(stderr, "dw: {}\n", error.what());
     return exit_misconfigured;
   }
-  Running running{Registry{}, store_path(options.store, options.data_dir),
-                  std::move(configured.auth), configured.http};
+  Running running{Registry{}, store_path(options.place), std::move(configured.auth),
+                  configured.http};
   fmt::print("dw {} serves http{}://{}:{}\n", DW_VERSION, configured.http.tls ? "s" : "",
              configured.http.address, running.port());
   std::fflush(stdout);
@@ -229,7 +231,7 @@ int run_dev_server(const DevServerOptions& options) {
     server::HttpOptions http;
     http.port = static_cast<unsigned short>(options.port);
     Running running{std::move(registry),
-                    store_path(options.store, scratch.empty() ? options.data_dir : scratch),
+                    store_path(scratch.empty() ? options.place : StorePlace{scratch, {}}),
                     {.driver = server::Auth::Driver::none},
                     http};
     const auto url = fmt::format("http://127.0.0.1:{}", running.port());

@@ -4,15 +4,18 @@
 
 namespace dw::app {
 
-struct ServerOptions {
-  std::string listen = "127.0.0.1:8080";
+struct StorePlace {
   std::string data_dir = "./dw-data";
   std::string store;  // empty: dw.db in the data directory
+};
+
+struct ServerOptions {
+  std::string listen = "127.0.0.1:8080";
+  StorePlace place;
   std::string tls_certificate;
   std::string tls_key;
   int threads = 1;
   int shutdown_seconds = 30;
-  bool json = false;  // what is printed, and the log
 };
 
 // Serves until a signal says stop. Auth comes from DW_AUTH_DRIVER and the DW_*_TOKEN or
@@ -21,8 +24,7 @@ int run_server(const ServerOptions& options);
 
 struct DevServerOptions {
   int port = 8080;
-  std::string data_dir = "./dw-data";
-  std::string store;
+  StorePlace place;
   bool ephemeral = false;  // a temporary store, gone at the end
   bool seed_demo = false;  // an order is placed every few seconds
 };

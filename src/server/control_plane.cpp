@@ -75,15 +75,8 @@ ControlPlane::ControlPlane(ControlPlaneParts parts)
 void ControlPlane::serve(Call call, Reply reply) {
   switch (call.operation()) {
     case Operation::health:
-      return reply({200,
-                    {{"status", "serving"},
-                     {"timestamp", format_timestamp(parts_.clock.now())},
-                     {"checks", Value::Map{{"database", "ok"}}}}});
     case Operation::ready:
-      return reply({200,
-                    {{"status", "ready"},
-                     {"timestamp", format_timestamp(parts_.clock.now())},
-                     {"checks", Value::Map{{"database", "ok"}}}}});
+      return reading(std::move(call), std::move(reply), &ControlPlane::health);
     case Operation::list_namespaces:
     case Operation::describe_namespace:
       return reply(namespaces(call));
@@ -227,32 +220,31 @@ void ControlPlane::query(const Call& call, Reply reply) {
   Fields fields{call};
   auto arguments = fields.arguments(Named::as_map);
   if (!fields.fine()) return reply(fields.errors());
-  parts_.dispatch.query(
-      instance_of(call), run_of(call), std::string{call.match["name"]}, std::move(arguments),
-      [call, reply = std::move(reply)](Result<Payload> result) {
-        if (result) {
-          return reply({200,
-                        {{"workflow_id", call.match["workflow"]},
-                         {"query_name", call.match["name"]},
-                         {"result", projection_of(*result)},
-                         {"result_envelope", envelope_of(*result)}}});
-        }
-        const Error& error = result.error();
-        if (error.code == ErrorCode::not_found && error.message.starts_with("query ")) {
-          return reply(refusal(404, "rejected_unknown_query", error.message));
-        }
-        if (error.code == ErrorCode::not_found &&
-            error.message.starts_with("workflow_definition_unavailable")) {
-          return reply(refusal(409, "query_worker_unavailable", error.message));
-        }
-        if (error.code == ErrorCode::invalid_argument) {
-          return reply(refusal(422, "invalid_query_arguments", error.message));
-        }
-        if (error.code == ErrorCode::query_failed || error.code == ErrorCode::replay_blocked) {
-          return reply(refusal(409, "query_rejected", error.message));
-        }
-        reply(failed(error, call));
-      });
+  parts_.dispatch.query(instance_of(call), run_of(call), std::string{call.match["name"]},
+                        std::move(arguments),
+                        [call, reply = std::move(reply)](Result<Payload> result) {
+                          if (result) {
+                            return reply({200,
+                                          {{"workflow_id", call.match["workflow"]},
+                                           {"query_name", call.match["name"]},
+                                           {"result", projection_of(*result)},
+                                           {"result_envelope", envelope_of(*result)}}});
+                          }
+                          const Error& error = result.error();
+                          switch (error.code) {
+                            case ErrorCode::unknown_query:
+                              return reply(refusal(404, "rejected_unknown_query", error.message));
+                            case ErrorCode::code_unavailable:
+                              return reply(refusal(409, "query_worker_unavailable", error.message));
+                            case ErrorCode::invalid_argument:
+                              return reply(refusal(422, "invalid_query_arguments", error.message));
+                            case ErrorCode::query_failed:
+                            case ErrorCode::replay_blocked:
+                              return reply(refusal(409, "query_rejected", error.message));
+                            default:
+                              return reply(failed(error, call));
+                          }
+                        });
 }
 
 void ControlPlane::update(const Call& call, Reply reply) {

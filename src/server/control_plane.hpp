@@ -36,6 +36,7 @@ class ControlPlane final : public Service {
   void repair(const Call& call, Reply reply);
   void archive(Call call, Reply reply);
 
+  Answer health(const Call& call);
   Answer list(const Call& call);
   Answer describe(const Call& call);
   Answer list_runs(const Call& call);

@@ -55,6 +55,17 @@ Result<Seen> look_at(store::Store& store, const store::LoadedRun& loaded, RunId 
 
 }  // namespace
 
+// Whoever probes learns whether the store answers, not only whether the socket does.
+Answer ControlPlane::health(const Call& call) {
+  const bool answers = parts_.store.find_run(RunId{"health"}).has_value();
+  const bool lives = call.operation() == Operation::health;
+  const auto word = answers ? (lives ? "serving" : "ready") : (lives ? "degraded" : "not_ready");
+  return {answers ? 200 : 503,
+          {{"status", word},
+           {"timestamp", format_timestamp(parts_.clock.now())},
+           {"checks", Value::Map{{"database", answers ? "ok" : "unavailable"}}}}};
+}
+
 Answer ControlPlane::namespaces(const Call& call) const {
   const auto one = [](const std::string& name) {
     return Value::Map{

@@ -42,9 +42,9 @@ std::string Fields::text(std::string_view name, std::size_t longest) {
 }
 
 std::string Fields::required_text(std::string_view name, std::size_t longest) {
-  auto found = text(name, longest);
-  if (found.empty() && fine()) wrong(name, "is required");
-  return found;
+  const Value* value = call_.field(name);
+  if (!value || *value == Value{""}) wrong(name, "is required");
+  return text(name, longest);
 }
 
 std::optional<std::int64_t> Fields::whole(std::string_view name, std::int64_t least,

@@ -165,11 +165,27 @@ void Inbox::close() {
 Connection::Connection(Lane& lane, Wire wire, Census::Seat seat)
     : lane_(lane), wire_(std::move(wire)), seat_(std::move(seat)) {}
 
+// Whatever throws (out of memory, a handler without manners) costs this client its connection, and
+// no other anything.
+template <typename Step>
+void Connection::attempt(Step step) {
+  try {
+    return step();
+  } catch (const std::exception& failure) {
+    spdlog::error("connection dropped: {}", failure.what());
+  } catch (...) {
+    spdlog::error("connection dropped: something was thrown that is no std::exception");
+  }
+  close();
+}
+
 void Connection::start(Place place) {
   place_ = place;
-  if (!wire_.secure()) return begin();
-  enter(Phase::handshaking);
-  handshake();
+  attempt([&] {
+    if (!wire_.secure()) return begin();
+    enter(Phase::handshaking);
+    handshake();
+  });
 }
 
 void Connection::handshake() {
@@ -198,18 +214,12 @@ void Connection::await(Wire::Stop wanted) {
   const bool input = wanted == Wire::Stop::wants_read;
   bool& awaiting = input ? awaiting_read_ : awaiting_write_;
   if (std::exchange(awaiting, true)) return;
-  wire_.socket().async_wait(
-      input ? tcp::socket::wait_read : tcp::socket::wait_write,
-      [self = shared_from_this(), &awaiting](const error_code& error) {
-        awaiting = false;
-        if (self->phase_ == Phase::closed) return;
-        try {
-          error ? self->close() : self->on_ready();
-        } catch (const std::exception& failure) {  // out of memory: this client loses, no other
-          spdlog::error("connection dropped: {}", failure.what());
-          self->close();
-        }
-      });
+  wire_.socket().async_wait(input ? tcp::socket::wait_read : tcp::socket::wait_write,
+                            [self = shared_from_this(), &awaiting](const error_code& error) {
+                              awaiting = false;
+                              if (self->phase_ == Phase::closed) return;
+                              self->attempt([&] { error ? self->close() : self->on_ready(); });
+                            });
 }
 
 // Which direction became ready does not matter: whoever is not served yet waits again.
@@ -349,7 +359,8 @@ void Connection::refuse(int status, std::string_view reason, std::string_view me
 }
 
 void Connection::answer(std::uint64_t exchange, Response response) {
-  if (phase_ == Phase::thinking && exchange == exchange_) write(std::move(response));
+  if (phase_ != Phase::thinking || exchange != exchange_) return;
+  attempt([&] { write(std::move(response)); });
 }
 
 void Connection::write(Response response) {
@@ -416,9 +427,11 @@ void Connection::finish() {
 
 void Connection::expire() {
   if (phase_ != Phase::reading) return close();
-  refuse(408, "request_timeout",
-         fmt::format("the request did not arrive whole within {} ms",
-                     lane_.options().header_timeout.count()));
+  attempt([&] {
+    refuse(408, "request_timeout",
+           fmt::format("the request did not arrive whole within {} ms",
+                       lane_.options().header_timeout.count()));
+  });
 }
 
 void Connection::close() {

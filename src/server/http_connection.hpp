@@ -132,6 +132,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
 
+  template <typename Step>
+  void attempt(Step step);
   void enter(Phase phase);
   void await(Wire::Stop wanted);
   void on_ready();

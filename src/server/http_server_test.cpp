@@ -53,6 +53,7 @@ class Reception : public Handler {
 
   void handle(Request request, Respond respond) override {
     if (request.target == "/throw") throw std::runtime_error{"boo"};
+    if (request.target == "/throw-badly") throw "boo";
     if (request.target == "/echo") return respond(ok(request.body));
     const std::lock_guard lock{mutex_};
     visits_.push_back({std::move(request), std::move(respond)});
@@ -321,6 +322,8 @@ TEST_F(HttpServerTest, AThrowingHandlerIsAnsweredForWith500) {
   EXPECT_EQ(answer.status(), 500);
   EXPECT_THAT(answer.body, HasSubstr(R"("reason":"internal")"));
   EXPECT_EQ(client.ask(post("/echo", "still here")).body, "still here");
+  client.send(post("/throw-badly", ""));
+  EXPECT_THAT(client.read_to_end(), IsEmpty());
 }
 
 TEST_F(HttpServerTest, DoesNotReadABodyOverTheLimit) {
