@@ -400,9 +400,8 @@ void Clients::refused(const Request& request, const Error& error) {
           request.presence.ends == 0) {
         return;
       }
-      // Nobody here knows the code, and a query runs it.
-      if (request.kind == Request::Kind::query) return talk_on(request);
       break;
+    case ErrorCode::code_unavailable:  // a query runs it
     case ErrorCode::replay_blocked:
       if (request.kind == Request::Kind::query) return talk_on(request);
       break;
