@@ -270,7 +270,7 @@ Decision decide_fire_timer(const Run& run, const TimerId& id, const Context& con
   if (timer == run.state.timers.end() || timer->fire_at > context.now) return decision;
   decision.events.emplace_back(TimerFired{id});
   decision.tasks.push_back(remove(key_of(run, *timer)));
-  decision.wake = true;
+  decision.wake = !waits_for_others(run, timer->group, timer->step);
   return decision;
 }
 

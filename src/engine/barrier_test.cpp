@@ -92,6 +92,31 @@ TEST(Barrier, AnInnerBarrierWaitsForTheOuterOne) {
       .then_wakes();
 }
 
+TEST(Barrier, ATimerWakesTheWorkflowOnlyWhenAllTheOthersAreDone) {
+  const std::vector<Told> timer_and_activity{
+      workflow_started("invoice"), in_barrier(leaf(Kind::mixed, 2, 0), timer_scheduled("t1", 60s)),
+      in_barrier(leaf(Kind::mixed, 2, 1), activity_scheduled("a1")),
+      activity_started("a1", "try1", 1, at("09:30"))};
+  given(timer_and_activity)
+      .when(fire_timer("t1"), at("09:01"))
+      .then({timer_fired("t1")})
+      .then_stays_parked()
+      .when(complete_attempt("a1", "try1"), at("09:02"))
+      .then_wakes();
+  given(timer_and_activity)
+      .when(complete_attempt("a1", "try1"), at("09:00:30"))
+      .then_stays_parked()
+      .when(fire_timer("t1"), at("09:01"))
+      .then_wakes();
+  given({workflow_started("invoice"),
+         in_barrier(leaf(Kind::timer, 2, 0), timer_scheduled("t1", 60s)),
+         in_barrier(leaf(Kind::timer, 2, 1), timer_scheduled("t2", 90s))})
+      .when(fire_timer("t1"), at("09:01"))
+      .then_stays_parked()
+      .when(fire_timer("t2"), at("09:01:30"))
+      .then_wakes();
+}
+
 TEST(Barrier, WorkBesideItDoesNotHoldItUp) {
   auto all = two_activities();
   all.push_back(activity_scheduled("a3"));

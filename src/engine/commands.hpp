@@ -92,6 +92,7 @@ struct ScheduleActivity {
 struct StartTimer {
   std::int64_t step = 0;
   history::Seconds delay_seconds = 0;
+  history::GroupPath group = {};
 };
 
 struct RecordSideEffect {
@@ -148,6 +149,11 @@ struct ApplySignal {
   std::int64_t step = 0;
   SignalId signal_id;
   std::optional<history::Seconds> timeout = {};
+};
+
+// Says that code which takes signals as they stand in history has seen this one.
+struct TakeSignal {
+  SignalId signal_id;
 };
 
 struct ApplyUpdate {
@@ -211,8 +217,8 @@ struct FailWorkflow {
 using AnyWorkflowCommand =
     std::variant<ScheduleActivity, StartTimer, RecordSideEffect, HandleFailure, CompleteWorkflow,
                  FailWorkflow, RecordVersion, UpsertMemo, UpsertSearchAttributes, OpenCondition,
-                 CloseCondition, OpenSignalWait, ApplySignal, ApplyUpdate, FailUpdate, StartChild,
-                 SignalChild, ContinueAsNew>;
+                 CloseCondition, OpenSignalWait, ApplySignal, TakeSignal, ApplyUpdate, FailUpdate,
+                 StartChild, SignalChild, ContinueAsNew>;
 
 struct WorkflowCommand : AnyWorkflowCommand {
   template <typename C>

@@ -53,6 +53,9 @@ struct Run {
   RunId id;
   history::RunState state;
   std::optional<TaskKey> workflow_task;  // the open one, if a row for it exists
+  // Which task a worker elsewhere completed last, and as which attempt of whom: a worker that did
+  // not get our answer asks again.
+  std::string answered = {};
 };
 
 // A run that comes into being with a decision of another: a child, or the next run of an instance.

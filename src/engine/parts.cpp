@@ -271,7 +271,10 @@ bool waits_for_others(const Run& run, const GroupPath& group, std::int64_t step)
     return open.step >= first && open.step < end && open.step != step;
   };
   return std::ranges::any_of(run.state.activities, inside) ||
-         std::ranges::any_of(run.state.children, inside);
+         std::ranges::any_of(run.state.children, inside) ||
+         std::ranges::any_of(run.state.timers, [&](const OpenTimer& timer) {
+           return !timer.group.empty() && inside(timer);
+         });
 }
 
 TaskChange workflow_task(const Run& run, const Context& context) {

@@ -89,7 +89,7 @@ class WorkflowTask {
 
   Result<void> operator()(const StartTimer& c) {
     DW_TRY_VOID(take_step(c.step));
-    schedule_timer(c.step, c.delay_seconds, {}, {});
+    if (fits(c.group)) schedule_timer(c.step, c.delay_seconds, {}, {}, c.group);
     return {};
   }
 
@@ -217,6 +217,16 @@ class WorkflowTask {
     // One id from receipt to application, whichever came first.
     all_.events.emplace_back(SignalWaitOpened{signal->wait, c.step, signal->name, c.timeout});
     all_.events.emplace_back(SignalApplied{c.signal_id, signal->wait});
+    return {};
+  }
+
+  Result<void> operator()(const TakeSignal& c) {
+    const auto signal = std::ranges::find(state_.signals, c.signal_id, &PendingSignal::id);
+    if (signal == state_.signals.end() || std::ranges::count(applied_, c.signal_id) > 0) {
+      return no(fmt::format("signal {} is not waiting to be applied", c.signal_id.str()));
+    }
+    applied_.push_back(c.signal_id);
+    all_.events.emplace_back(SignalApplied{c.signal_id, {}});
     return {};
   }
 
@@ -441,7 +451,8 @@ class WorkflowTask {
   }
 
   // A timer of no length fires in the same breath.
-  void schedule_timer(std::int64_t step, Seconds delay, std::string_view kind, const WaitId& wait) {
+  void schedule_timer(std::int64_t step, Seconds delay, std::string_view kind, const WaitId& wait,
+                      const GroupPath& group = {}) {
     if (delay > 0 &&
         !check("pending_timer_count",
                static_cast<std::int64_t>(state_.timers.size() + opened_.timers.size() + 1),
@@ -453,7 +464,8 @@ class WorkflowTask {
                          std::max<Seconds>(delay, 0),
                          std::string{kind},
                          wait.str(),
-                         {}};
+                         {},
+                         group};
     const TimerId id = event.timer_id;
     if (event.delay_seconds == 0) {
       all_.events.emplace_back(std::move(event));

@@ -192,6 +192,7 @@ void visit_fields(F& f, Is<TimerScheduled> auto& e) {
   f("timer_kind", e.kind, std::string{});
   f("wait_id", e.wait, std::string{});
   f("task", e.task, std::string{});
+  f("parallel_group_path", e.group, GroupPath{});
 }
 
 template <typename F>
@@ -251,7 +252,7 @@ void visit_fields(F& f, Is<SignalWaitOpened> auto& e) {
 template <typename F>
 void visit_fields(F& f, Is<SignalApplied> auto& e) {
   f("signal_id", e.signal_id);
-  f("signal_wait_id", e.wait_id);
+  f("signal_wait_id", e.wait_id, WaitId{});
 }
 
 template <typename F>

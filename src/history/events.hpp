@@ -220,6 +220,7 @@ struct TimerScheduled {
   std::string kind;  // empty, condition_timeout, signal_timeout
   std::string wait;  // which wait it bounds
   std::string task;  // empty when the timer fires in the same commit
+  GroupPath group = {};
   friend bool operator==(const TimerScheduled&, const TimerScheduled&) = default;
 };
 
@@ -285,6 +286,8 @@ struct SignalWaitOpened {
   friend bool operator==(const SignalWaitOpened&, const SignalWaitOpened&) = default;
 };
 
+// Handed to the wait it was for. Without one it was taken from history where it stood, by code
+// elsewhere that calls its handlers while it replays.
 struct SignalApplied {
   SignalId signal_id;
   WaitId wait_id;

@@ -149,8 +149,8 @@ class Apply {
       if (!bound->empty()) return no("the wait it bounds has a timeout already");
       *bound = e.timer_id;
     }
-    s.timers.push_back(
-        {e.timer_id, e.step, later(event.recorded_at, e.delay_seconds), e.task, e.kind, e.wait});
+    s.timers.push_back({e.timer_id, e.step, later(event.recorded_at, e.delay_seconds), e.task,
+                        e.kind, e.wait, e.group});
     return {};
   }
   Result<void> operator()(const TimerFired& e) {
@@ -203,6 +203,7 @@ class Apply {
   Result<void> operator()(const SignalApplied& e) {
     const auto signal = find_open(s.signals, e.signal_id);
     if (signal == s.signals.end()) return no("the signal was never received, or applied before");
+    if (e.wait_id.empty()) return s.signals.erase(signal), Result<void>{};
     const auto wait = find_open(s.signal_waits, e.wait_id);
     if (wait == s.signal_waits.end()) return no("the wait is not open");
     if (!wait->timer.empty()) return no("the wait's timeout is still pending");

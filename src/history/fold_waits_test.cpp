@@ -42,6 +42,23 @@ TEST(FoldSignal, WaitsInTheOrderTheyCame) {
   EXPECT_EQ(state.signals[1].id, SignalId{"s1"});
 }
 
+TEST(FoldSignal, AppliedToNoWaitWaitsNoLongerAndEndsNone) {
+  const auto state = state_after(
+      run_with(signal_wait_opened("w1", "approve", 60), signal_timeout("t1", "w1", 60s),
+               signal_received("s1", "approve", command("c2", 2), "[]", "w1"),
+               signal_received("s2", "reject", command("c3", 3)), signal_applied("s1", "")));
+  ASSERT_EQ(state.signals.size(), 1u);
+  EXPECT_EQ(state.signals[0].id, SignalId{"s2"});
+  ASSERT_EQ(state.signal_waits.size(), 1u);
+  EXPECT_EQ(state.signal_waits[0].timer, TimerId{"t1"});
+  EXPECT_EQ(state.timers.size(), 1u);
+  EXPECT_EQ(state.steps, 1) << "it takes no step";
+
+  expect_corrupt(run_with(signal_received("s1", "approve", command("c2", 2)),
+                          signal_applied("s1", ""), signal_applied("s1", "")),
+                 "applied before");
+}
+
 TEST(FoldSignal, FromAnotherWorkflowIsRememberedAfterItWasApplied) {
   const auto state = state_after(
       run_with(signal_wait_opened("w1", "approve"),

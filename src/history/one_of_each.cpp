@@ -164,7 +164,8 @@ DW_SAMPLE(ActivityFailed, activity_failed("a1", "try1", "f1", full_failure()),
 DW_SAMPLE(ActivityTimedOut, activity_timed_out("a1", "f1", "lost_lease", "gone"),
           activity_timed_out("a1", "f1", "", ""))
 DW_SAMPLE(ActivityCancelled, activity_cancelled("a1"), activity_cancelled("a1"))
-DW_SAMPLE(TimerScheduled, of_step(4, condition_timeout("t1", "w1", 60s)), timer_of_step(1, 0s))
+DW_SAMPLE(TimerScheduled, in_barrier(full_path(), of_step(4, condition_timeout("t1", "w1", 60s))),
+          timer_of_step(1, 0s))
 DW_SAMPLE(TimerFired, timer_fired("t1"), timer_fired("t1"))
 DW_SAMPLE(TimerCancelled, timer_cancelled("t1"), timer_cancelled("t1"))
 DW_SAMPLE(SideEffectRecorded, side_effect_of_step(4), side_effect_of_step(1))

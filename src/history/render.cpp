@@ -31,7 +31,7 @@ Result<std::vector<std::string>> Renderer::render(const CommitId& commit,
                                                   static_cast<std::uint32_t>(rendered.size() - 1))})
         .field("run_id", run_id_.view())
         .field("sequence", event.sequence)
-        .field("type", type_name(event.body))
+        .field(reader_ == Reader::worker ? "event_type" : "type", type_name(event.body))
         .key("payload")
         .begin_object();
     DW_TRY_VOID(std::visit(renderer, event.body));
@@ -134,7 +134,12 @@ void EventRenderer::exception_payload(const Failure& failure) {
   out_.begin_object().field("class", view(failure.exception_class));
   text("type", failure.exception_type);
   out_.field("message", view(failure.message)).field("code", 0);
-  if (failure.properties) properties(failure.exception_class, *failure.properties);
+  if (failure.properties && r_.reader_ == Reader::worker) {
+    bare_payload("details", *failure.properties);
+    out_.field("details_payload_codec", view(failure.properties->codec));
+  } else if (failure.properties) {
+    properties(failure.exception_class, *failure.properties);
+  }
   out_.end_object();
 }
 void EventRenderer::properties(const std::string& declaring_class, const Payload& properties) {

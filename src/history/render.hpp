@@ -12,11 +12,16 @@
 
 namespace dw::history {
 
+// People and exports get what an event means; workers, who replay it, get payloads as they were
+// sent, and the name under which their protocol knows an event's type.
+enum class Reader { anybody, worker };
+
 // Fed a run's commits from its first, in order. Remembers what is open, and forgets it when closed:
 // a history of any length is rendered in the memory of its open work.
 class Renderer {
  public:
-  explicit Renderer(RunId run) : run_id_(std::move(run)) {}
+  explicit Renderer(RunId run, Reader reader = Reader::anybody)
+      : run_id_(std::move(run)), reader_(reader) {}
 
   // One JSON object per event: {id, run_id, sequence, type, payload{…}, recorded_at,
   // workflow_command_id?}. The id is the commit's, counted up by the event's place in it. Takes a
@@ -70,6 +75,7 @@ class Renderer {
   };
 
   RunId run_id_;
+  Reader reader_;
   WorkflowStarted start_;  // without its arguments, with memo and search attributes as they are now
   Timestamp started_at_;
   std::map<ActivityId, Activity> activities_;

@@ -177,9 +177,16 @@ void EventRenderer::activity_snapshot(const Activity& activity, std::string_view
   text("attempt_id", activity.attempt_id.view());
   out_.field("status", status)
       .field("payload_codec", view(scheduled.arguments.codec))
-      .field("attempt_count", activity.attempt_count)
-      .key("retry_policy");
-  retry_policy(scheduled.retry_policy);
+      .field("attempt_count", activity.attempt_count);
+  // Workers compare it with what they ask for, and most ask for none.
+  const RetryPolicy& policy = scheduled.retry_policy;
+  RetryPolicy once;
+  once.max_attempts = 1;
+  once.backoff_seconds = {};
+  if (r_.reader_ != Reader::worker || policy != once) {
+    out_.key("retry_policy");
+    retry_policy(policy);
+  }
   text("connection", scheduled.connection);
   text("queue", scheduled.queue);
   out_.field("last_heartbeat_at", activity.last_heartbeat_at);

@@ -63,6 +63,7 @@ Result<void> EventRenderer::timer_keys(const Timer& timer) {
       .field("sequence", scheduled.step)
       .field("delay_seconds", scheduled.delay_seconds)
       .field("fire_at", timer.fire_at);
+  group_keys(scheduled.group);
   if (scheduled.kind.empty()) return {};
   out_.field("timer_kind", view(scheduled.kind));
   if (scheduled.kind == condition_timeout) {
@@ -101,14 +102,17 @@ Result<void> EventRenderer::operator()(const SignalWaitOpened& e) {
 
 Result<void> EventRenderer::operator()(const SignalApplied& e) {
   const auto* signal = DW_TRY(find(r_.signals_, e.signal_id, "the signal does not wait"));
-  const auto* wait = DW_TRY(find(r_.signal_waits_, e.wait_id, "the wait is not open"));
   command_id_ = signal->command.id;
   out_.field("workflow_command_id", command_id_.view())
       .field("signal_id", e.signal_id.view())
-      .field("signal_name", view(signal->name))
-      .field("signal_wait_id", e.wait_id.view())
-      .field("sequence", wait->step);
-  if (const auto readable = signal_value(signal->arguments)) {
+      .field("signal_name", view(signal->name));
+  if (!e.wait_id.empty()) {
+    const auto* wait = DW_TRY(find(r_.signal_waits_, e.wait_id, "the wait is not open"));
+    out_.field("signal_wait_id", e.wait_id.view()).field("sequence", wait->step);
+  }
+  if (r_.reader_ == Reader::worker) {
+    payload("arguments", signal->arguments);
+  } else if (const auto readable = signal_value(signal->arguments)) {
     value("value", *readable);
   } else {
     out_.field("value", signal->arguments);
@@ -146,7 +150,9 @@ Result<void> EventRenderer::operator()(const UpdateApplied& e) {
   Update* update = DW_TRY(find(r_.updates_, e.update_id, "the update is not open"));
   update->step = e.step;
   update_keys(update->accepted.command, e.update_id, update->accepted.name);
-  out_.field("arguments", update->accepted.arguments).field("sequence", e.step);
+  out_.field("arguments", update->accepted.arguments);
+  // Applied by code elsewhere while it stood at no wait: at no step that history could name.
+  if (e.step != 0) out_.field("sequence", e.step);
   return {};
 }
 

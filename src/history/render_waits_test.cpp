@@ -71,6 +71,59 @@ TEST(RenderedSignal, IsShownThoughItsTimeoutFiredBeforeItWasApplied) {
   EXPECT_EQ(json_at(payload, "value"), "1");
 }
 
+TEST(RenderedSignal, AppliedToNoWaitNamesNone) {
+  const auto shown = payloads(run_with(
+      signal_received("s1", "approve", command("c2", 2), "[\"ann\"]"),
+      signal_wait_opened("w1", "approve"), signal_applied("s1", ""),
+      signal_received("s2", "approve", command("c3", 3), "[]", "w1"), signal_applied("s2", "w1")));
+  EXPECT_EQ(boost::json::serialize(shown[3]),
+            R"({"workflow_command_id":"c2","signal_id":"s1","signal_name":"approve",)"
+            R"("value":"ann"})");
+  EXPECT_EQ(text_at(shown[5], "signal_wait_id"), "w1") << "which was still open";
+}
+
+TEST(RenderedSignal, IsShownToAWorkerAsItWasSent) {
+  const auto events = told(run_with(signal_received("s1", "approve", command("c2", 2), "[1,2]"),
+                                    signal_applied("s1", "")));
+  history::Renderer renderer{RunId{"run1"}, history::Reader::worker};
+  const auto texts = renderer.render(story_commit, events);
+  ASSERT_TRUE(texts) << texts.error().message;
+  for (const auto& text : *texts) {
+    const auto event = boost::json::parse(text).as_object();
+    EXPECT_TRUE(event.contains("event_type"));
+    EXPECT_FALSE(event.contains("type"));
+  }
+  const auto applied = boost::json::parse(texts->back()).as_object();
+  EXPECT_EQ(text_at(applied, "event_type"), "SignalApplied");
+  EXPECT_EQ(json_at(applied, "payload"),
+            R"({"workflow_command_id":"c2","signal_id":"s1","signal_name":"approve",)"
+            R"("arguments":"[1,2]","payload_codec":"json"})");
+}
+
+// ---- timers
+
+TEST(RenderedTimer, InABarrierShowsItsPlaceFromFirstToLast) {
+  using Kind = history::Group::Kind;
+  const history::GroupPath place{barrier(Kind::mixed, 1, 3, 1), barrier(Kind::timer, 2, 2, 0)};
+  auto scheduled = timer_scheduled("t1", 60s);
+  scheduled.group = place;
+  const auto shown = payloads(run_with(side_effect_recorded("1"), scheduled,
+                                       on("09:01", timer_fired("t1")), timer_scheduled("t2", 60s)));
+  for (const std::size_t i : {2u, 3u}) {
+    EXPECT_EQ(text_at(shown[i], "parallel_group_id"), history::group_id(place[1]));
+    EXPECT_EQ(text_at(shown[i], "parallel_group_kind"), "timer");
+    EXPECT_EQ(json_at(shown[i], "parallel_group_base_sequence"), "2");
+    EXPECT_EQ(json_at(shown[i], "parallel_group_size"), "2");
+    EXPECT_EQ(json_at(shown[i], "parallel_group_index"), "0");
+    const auto& path = shown[i].at("parallel_group_path").as_array();
+    ASSERT_EQ(path.size(), 2u);
+    EXPECT_EQ(text_at(path[0].as_object(), "parallel_group_id"), history::group_id(place[0]));
+    EXPECT_EQ(json_at(path[0].as_object(), "parallel_group_index"), "1");
+    EXPECT_EQ(text_at(path[1].as_object(), "parallel_group_id"), history::group_id(place[1]));
+  }
+  EXPECT_FALSE(shown[4].contains("parallel_group_path")) << "one of its own has no place";
+}
+
 // ---- updates
 
 TEST(RenderedUpdate, IsToldFromAcceptanceToResult) {

@@ -178,7 +178,7 @@ constexpr RenderedKey signal_wait_opened[] = {{"signal_name", required},
                                               {"timeout_seconds", optional}};
 constexpr RenderedKey signal_applied[] = {
     {"workflow_command_id", required}, {"signal_id", required}, {"signal_name", required},
-    {"signal_wait_id", required},      {"sequence", required},  {"value", required}};
+    {"signal_wait_id", optional},      {"sequence", optional},  {"value", required}};
 
 constexpr RenderedKey on_arguments[] = {{"arguments", required}};
 constexpr RenderedKey queueing[] = {{"ordering_state", optional},

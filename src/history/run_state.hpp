@@ -62,6 +62,7 @@ struct OpenTimer {
   std::string task;
   std::string kind;  // empty, condition_timeout, signal_timeout
   std::string wait;
+  GroupPath group = {};
   friend bool operator==(const OpenTimer&, const OpenTimer&) = default;
 };
 

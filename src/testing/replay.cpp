@@ -29,8 +29,9 @@ std::string asked_by(const WorkflowCommand& command) {
           [](const ApplySignal&) { return Text{"signal wait"}; },
           [](const StartChild& c) { return "child workflow:" + c.definition.workflow_type; },
           [](const ContinueAsNew&) { return Text{"continue as new"}; },
-          [](const ApplyUpdate&) { return Text{}; }, [](const FailUpdate&) { return Text{}; },
-          [](const SignalChild&) { return Text{}; }, [](const HandleFailure&) { return Text{}; },
+          [](const TakeSignal&) { return Text{}; }, [](const ApplyUpdate&) { return Text{}; },
+          [](const FailUpdate&) { return Text{}; }, [](const SignalChild&) { return Text{}; },
+          [](const HandleFailure&) { return Text{}; },
           [](const CompleteWorkflow&) { return Text{}; },
           [](const FailWorkflow&) { return Text{}; }},
       static_cast<const AnyWorkflowCommand&>(command));
