@@ -54,6 +54,12 @@ class SimStore final : public store::Store {
                                              Timestamp until, std::size_t limit) override;
   Result<std::vector<store::Task>> find_tasks(std::span<const store::TaskKey> keys) override;
   Result<std::vector<store::WorkerHeartbeat>> live_workers(Timestamp now) override;
+  Result<void> put_document(const store::Document& document) override {
+    return disk_.put_document(document);
+  }
+  Result<std::vector<store::Document>> documents(std::string_view kind) override {
+    return disk_.documents(kind);
+  }
   Result<std::vector<store::RunRow>> closed_runs(const store::ClosedFilter& filter) override {
     return disk_.closed_runs(filter);
   }

@@ -38,6 +38,7 @@ RunRow row_of(const engine::Run& run, std::int64_t history_bytes, const CommitId
   row.started_at = state.started_at;
   if (!state.open()) row.closed_at = state.closed_at;
   row.workflow_task = run.workflow_task;
+  row.answered = run.answered;
   return row;
 }
 

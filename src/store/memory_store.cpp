@@ -76,6 +76,26 @@ Result<void> MemoryStore::put_worker(const std::string& worker_id,
   return {};
 }
 
+Result<void> MemoryStore::put_document(const Document& document) {
+  const std::lock_guard lock{mutex_};
+  const std::tuple key{document.kind, document.ns, document.id};
+  if (document.body.empty()) {
+    documents_.erase(key);
+  } else {
+    documents_[key] = document;
+  }
+  return {};
+}
+
+Result<std::vector<Document>> MemoryStore::documents(std::string_view kind) {
+  const std::lock_guard lock{mutex_};
+  std::vector<Document> found;
+  for (const auto& [key, document] : documents_) {
+    if (document.kind == kind) found.push_back(document);
+  }
+  return found;
+}
+
 Result<std::optional<InstanceRow>> MemoryStore::find_instance(const InstanceKey& key) {
   const std::lock_guard lock{mutex_};
   const auto found = instances_.find(key);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <tuple>
 
 namespace dw::store {
 
@@ -14,6 +15,7 @@ class MemoryStore final : public Store {
   std::vector<CommitOutcome> commit(std::span<const Transition> batch) override;
   Result<void> put_worker(const std::string& worker_id, std::span<const WorkerHeartbeat> rows,
                           Timestamp now) override;
+  Result<void> put_document(const Document& document) override;
   Result<std::optional<InstanceRow>> find_instance(const InstanceKey& key) override;
   Result<std::optional<RunRow>> find_run(const RunId& run) override;
   Result<std::optional<LoadedRun>> load_run(const RunId& run, std::int64_t after_sequence) override;
@@ -23,6 +25,7 @@ class MemoryStore final : public Store {
                                       std::size_t limit) override;
   Result<std::vector<Task>> find_tasks(std::span<const TaskKey> keys) override;
   Result<std::vector<WorkerHeartbeat>> live_workers(Timestamp now) override;
+  Result<std::vector<Document>> documents(std::string_view kind) override;
   Result<std::vector<RunRow>> closed_runs(const ClosedFilter& filter) override;
   Result<std::vector<RunId>> runs_with_history(const std::optional<RunId>& after,
                                                std::size_t limit) override;
@@ -42,6 +45,7 @@ class MemoryStore final : public Store {
   std::map<TaskKey, Task> tasks_;
   std::vector<IntakeRow> intake_;
   std::map<std::pair<std::string, std::string>, WorkerHeartbeat> workers_;  // by worker and scope
+  std::map<std::tuple<std::string, Namespace, std::string>, Document> documents_;
   StoreCounters counters_;
 };
 

@@ -56,6 +56,7 @@ struct RunRow {
   Timestamp started_at;
   std::optional<Timestamp> closed_at;
   std::optional<TaskKey> workflow_task;  // the open one, so that a cold run can find it
+  std::string answered = {};             // see engine::Run
   friend bool operator==(const RunRow&, const RunRow&) = default;
 };
 
@@ -128,6 +129,15 @@ struct LoadedRun {
   std::vector<StoredCommit> commits;
 };
 
+// What the server was told to remember: a worker's registration, for instance. Small and few.
+struct Document {
+  std::string kind;
+  Namespace ns;
+  std::string id;
+  std::string body;  // JSON
+  friend bool operator==(const Document&, const Document&) = default;
+};
+
 struct RunFilter {
   std::optional<Namespace> ns = {};
   std::optional<InstanceId> instance_id = {};
@@ -168,6 +178,10 @@ class Store {
   virtual Result<void> put_worker(const std::string& worker_id,
                                   std::span<const WorkerHeartbeat> rows, Timestamp now) = 0;
 
+  // Durable when it returns. Without a body the document is removed. Called by the thread that
+  // commits.
+  virtual Result<void> put_document(const Document& document) = 0;
+
   // Reads see what is durable. Any thread may call them, also while a commit is under way.
   virtual Result<std::optional<InstanceRow>> find_instance(const InstanceKey& key) = 0;
   virtual Result<std::optional<RunRow>> find_run(const RunId& run) = 0;
@@ -184,6 +198,9 @@ class Store {
   virtual Result<std::vector<Task>> find_tasks(std::span<const TaskKey> keys) = 0;
   // Heartbeats that have not expired by `now`, by worker and scope.
   virtual Result<std::vector<WorkerHeartbeat>> live_workers(Timestamp now) = 0;
+
+  // All of that kind, by namespace and id.
+  virtual Result<std::vector<Document>> documents(std::string_view kind) = 0;
 
   // Walks every row there is: for those who look once in a while.
   virtual Result<std::vector<RunRow>> closed_runs(const ClosedFilter& filter) = 0;

@@ -89,6 +89,7 @@ class BatchMaker {
     row.status = chance(10) ? history::RunStatus::completed : history::RunStatus::waiting;
     if (row.status == history::RunStatus::completed) row.closed_at = at(commits_);
     if (chance(30)) row.workflow_task = TaskKey{at(commits_), TaskId{run + ".w"}};
+    if (chance(20)) row.answered = run + ".w#1@w";
     transition.appends.push_back(
         {row.run_id, first, row.last_sequence,
          fmt::format(R"([{{"type":"Step","text":"{}"}}])",

@@ -49,6 +49,7 @@ TEST_P(StoreConformance, NothingIsThereAtFirst) {
 TEST_P(StoreConformance, AStartedRunReadsBackAsItWasWritten) {
   RunRow run = run_row("r1");
   run.workflow_task = TaskKey{at(5), TaskId{"r1.w1"}};
+  run.answered = "r1.w0#2@py-1";
   must_win(start("c1", run));
 
   run.version = CommitId{"c1"};

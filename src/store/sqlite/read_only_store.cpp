@@ -38,6 +38,7 @@ class ReadOnlyStore final : public store::Store {
                           Timestamp) override {
     return read_only();
   }
+  Result<void> put_document(const store::Document&) override { return read_only(); }
 
   Result<std::optional<InstanceRow>> find_instance(const InstanceKey& key) override {
     return readers_.with_reader([&](Reader& reader) { return reader.instances->find(key); });
@@ -64,6 +65,9 @@ class ReadOnlyStore final : public store::Store {
   }
   Result<std::vector<WorkerHeartbeat>> live_workers(Timestamp now) override {
     return readers_.with_reader([&](Reader& reader) { return reader.workers->live(now); });
+  }
+  Result<std::vector<store::Document>> documents(std::string_view kind) override {
+    return readers_.with_reader([&](Reader& reader) { return reader.documents->all(kind); });
   }
   Result<std::vector<RunRow>> closed_runs(const store::ClosedFilter& filter) override {
     return readers_.with_reader([&](Reader& reader) { return reader.runs->closed(filter); });

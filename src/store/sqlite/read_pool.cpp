@@ -17,6 +17,7 @@ Result<std::unique_ptr<Reader>> open_reader(const Location& location) {
   reader->instances = DW_TRY(InstanceReader::prepare(reader->connection));
   reader->tasks = DW_TRY(TaskReader::prepare(reader->connection));
   reader->workers = DW_TRY(WorkerReader::prepare(reader->connection));
+  reader->documents = DW_TRY(DocumentReader::prepare(reader->connection));
   return reader;
 }
 

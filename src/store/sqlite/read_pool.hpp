@@ -1,5 +1,6 @@
 // A few read-only connections for everybody who asks, from any thread, while the writer writes.
 #pragma once
+#include "store/sqlite/documents.hpp"
 #include "store/sqlite/instances.hpp"
 #include "store/sqlite/runs.hpp"
 #include "store/sqlite/tasks.hpp"
@@ -21,6 +22,7 @@ struct Reader {
   std::optional<InstanceReader> instances;
   std::optional<TaskReader> tasks;
   std::optional<WorkerReader> workers;
+  std::optional<DocumentReader> documents;
 };
 
 class ReadPool {

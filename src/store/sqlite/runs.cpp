@@ -17,7 +17,7 @@ using store::StreamAppend;
 constexpr std::string_view select_run =
     "SELECT run_id, namespace, instance_id, run_number, workflow_type, status, closed_reason,"
     " version, last_sequence, last_command_sequence, history_bytes, started_at, closed_at,"
-    " workflow_task_at, workflow_task_id FROM runs ";
+    " workflow_task_at, workflow_task_id, answered FROM runs ";
 
 // The columns of select_run.
 Result<RunRow> read_run(const Statement& row) {
@@ -47,6 +47,7 @@ Result<RunRow> read_run(const Statement& row) {
     run.workflow_task =
         store::TaskKey{from_micros(row.integer(13)), TaskId{std::string{row.text(14)}}};
   }
+  run.answered = row.text(15);
   return run;
 }
 
@@ -91,12 +92,13 @@ Result<RunWriter> RunWriter::prepare(Connection& connection) {
   writer.insert_ = DW_TRY(connection.prepare(
       "INSERT INTO runs (run_id, namespace, instance_id, run_number, workflow_type, status,"
       " closed_reason, version, last_sequence, last_command_sequence, history_bytes, started_at,"
-      " closed_at, workflow_task_at, workflow_task_id)"
-      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"));
+      " closed_at, workflow_task_at, workflow_task_id, answered)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"));
   writer.update_ = DW_TRY(connection.prepare(
       "UPDATE runs SET run_number = ?2, workflow_type = ?3, status = ?4, closed_reason = ?5,"
       " version = ?6, last_sequence = ?7, last_command_sequence = ?8, history_bytes = ?9,"
-      " started_at = ?10, closed_at = ?11, workflow_task_at = ?12, workflow_task_id = ?13"
+      " started_at = ?10, closed_at = ?11, workflow_task_at = ?12, workflow_task_id = ?13,"
+      " answered = ?14"
       " WHERE run_id = ?1"));
   writer.append_ = DW_TRY(connection.prepare(
       "INSERT INTO history (run_id, first_sequence, last_sequence, commit_id, recorded_at, events)"
@@ -121,7 +123,7 @@ Outcome RunWriter::insert(const RunRow& row, const CommitId& version) {
   insert_.bind_all(row.run_id, row.ns, row.instance_id, row.run_number, row.workflow_type,
                    history::to_string(row.status), row.closed_reason, version, row.last_sequence,
                    row.last_command_sequence, row.history_bytes, row.started_at, row.closed_at,
-                   available_at(row), workflow_task_id(row));
+                   available_at(row), workflow_task_id(row), row.answered);
   return insert_.run();
 }
 
@@ -129,7 +131,7 @@ Outcome RunWriter::update(const RunRow& row, const CommitId& version) {
   update_.bind_all(row.run_id, row.run_number, row.workflow_type, history::to_string(row.status),
                    row.closed_reason, version, row.last_sequence, row.last_command_sequence,
                    row.history_bytes, row.started_at, row.closed_at, available_at(row),
-                   workflow_task_id(row));
+                   workflow_task_id(row), row.answered);
   return update_.run();
 }
 

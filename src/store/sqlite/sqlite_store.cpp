@@ -29,6 +29,7 @@ namespace {
 
 using store::ClosedFilter;
 using store::CommitOutcome;
+using store::Document;
 using store::Existed;
 using store::Failed;
 using store::InstanceKey;
@@ -58,6 +59,7 @@ struct Writer {
   InstanceWriter instances;
   TaskWriter tasks;
   WorkerWriter workers;
+  DocumentWriter documents;
 };
 
 Result<Connection> open_for_writing(const Location& location, const SqliteOptions& options) {
@@ -96,9 +98,11 @@ Result<std::unique_ptr<Writer>> open_writer(const Location& location,
   auto instances = DW_TRY(InstanceWriter::prepare(connection));
   auto tasks = DW_TRY(TaskWriter::prepare(connection));
   auto workers = DW_TRY(WorkerWriter::prepare(connection));
+  auto documents = DW_TRY(DocumentWriter::prepare(connection));
   return std::make_unique<Writer>(Writer{std::move(connection), std::move(begin), std::move(commit),
                                          std::move(rollback), std::move(runs), std::move(instances),
-                                         std::move(tasks), std::move(workers)});
+                                         std::move(tasks), std::move(workers),
+                                         std::move(documents)});
 }
 
 CheckpointLimits limits(const SqliteOptions& options) {
@@ -133,6 +137,7 @@ class SqliteStore final : public store::Store {
   std::vector<CommitOutcome> commit(std::span<const Transition> batch) override;
   Result<void> put_worker(const std::string& worker_id, std::span<const WorkerHeartbeat> rows,
                           Timestamp now) override;
+  Result<void> put_document(const Document& document) override;
 
   Result<std::optional<InstanceRow>> find_instance(const InstanceKey& key) override;
   Result<std::optional<RunRow>> find_run(const RunId& run) override;
@@ -143,6 +148,7 @@ class SqliteStore final : public store::Store {
                                       std::size_t limit) override;
   Result<std::vector<Task>> find_tasks(std::span<const TaskKey> keys) override;
   Result<std::vector<WorkerHeartbeat>> live_workers(Timestamp now) override;
+  Result<std::vector<Document>> documents(std::string_view kind) override;
   Result<std::vector<RunRow>> closed_runs(const ClosedFilter& filter) override;
   Result<std::vector<RunId>> runs_with_history(const std::optional<RunId>& after,
                                                std::size_t limit) override;
@@ -165,6 +171,7 @@ class SqliteStore final : public store::Store {
   Outcome read_versions(std::span<StreamVersion> versions);
   Outcome write_run(const Transition& winner, const RunRow& run);
   Outcome write(const Transition& winner);
+  Result<void> write_alone(const std::string& what, const std::function<Outcome()>& write);
   Outcome write_worker(const std::string& worker_id, std::span<const WorkerHeartbeat> rows,
                        Timestamp now);
   void close_writer();
@@ -343,18 +350,33 @@ Outcome SqliteStore::write(const Transition& winner) {
 
 Result<void> SqliteStore::put_worker(const std::string& worker_id,
                                      std::span<const WorkerHeartbeat> rows, Timestamp now) {
+  return write_alone(fmt::format("record that worker {} is alive", worker_id),
+                     [&] { return write_worker(worker_id, rows, now); });
+}
+
+Result<void> SqliteStore::put_document(const Document& document) {
+  return write_alone(fmt::format("keep {} '{}'", document.kind, document.id), [&] {
+    Outcome outcome = writer_->begin.run();
+    if (outcome == Outcome::done) outcome = writer_->documents.put(document);
+    return outcome == Outcome::done ? writer_->commit.run() : outcome;
+  });
+}
+
+// A transaction that stands beside the groups of transitions.
+Result<void> SqliteStore::write_alone(const std::string& what,
+                                      const std::function<Outcome()>& write) {
   const auto turn = checkpointer_.take_turn();
   if (!writer_) DW_TRY_VOID(reopen());
   Connection& connection = writer_->connection;
-  const Outcome outcome = write_worker(worker_id, rows, now);
+  const Outcome outcome = write();
   if (outcome == Outcome::done) {
     checkpointer_.committed(connection);
     return {};
   }
-  Error error = connection.error(fmt::format("record that worker {} is alive", worker_id));
+  Error error = connection.error(what);
   if (connection.in_transaction()) writer_->rollback.run();
-  // Whether it became durable does not matter: the next heartbeat says the same. What matters is
-  // that nobody goes on with a connection that an I/O error may have left in any state.
+  // Whether it became durable does not matter: it is said again. What matters is that nobody goes
+  // on with a connection that an I/O error may have left in any state.
   if (outcome == Outcome::io_failed) close_writer();
   return error;
 }
@@ -497,6 +519,10 @@ Result<std::vector<Task>> SqliteStore::find_tasks(std::span<const TaskKey> keys)
 
 Result<std::vector<WorkerHeartbeat>> SqliteStore::live_workers(Timestamp now) {
   return readers_.with_reader([&](Reader& reader) { return reader.workers->live(now); });
+}
+
+Result<std::vector<Document>> SqliteStore::documents(std::string_view kind) {
+  return readers_.with_reader([&](Reader& reader) { return reader.documents->all(kind); });
 }
 
 Result<std::vector<RunRow>> SqliteStore::closed_runs(const ClosedFilter& filter) {
