@@ -50,6 +50,9 @@ struct Shard::Cell {
   std::vector<Event> unseen;     // events the run's code has not been fed with
   bool from_first = false;       // `unseen` begins with the run's first event
   bool warm = false;             // the host holds its suspended code
+  // Of `unseen`, if that is the whole history: where each commit begins.
+  std::vector<std::pair<std::int64_t, CommitId>> commits;
+  std::int64_t looked_until = 0;  // the last event that its main code was shown elsewhere
   std::list<RunId>::iterator place;
 
   // Its code has to be replayed, and not all of its events are at hand.
@@ -80,6 +83,7 @@ struct Shard::Build {
   bool opens_run = false;
   CommitId instance_version;  // with opens_run
   bool recovers = false;      // rows come back that nobody here may have in mind any more
+  std::vector<Offer> offers;  // for workers elsewhere
 
   struct Change {
     TaskChange change;
@@ -110,14 +114,35 @@ struct Shard::InFlight {
   RunAddress run;
   std::uint64_t generation = 0;
   std::variant<StartJob, ReserveJob, RunJob> job;
-  std::variant<std::monostate, StartReply, SignalWithStartReply, engine::CommandOutcome> answer;
+  std::variant<std::monostate, StartReply, SignalWithStartReply, engine::CommandOutcome, TaskAnswer,
+               ClaimedActivity, AttemptAnswer, HeartbeatAnswer>
+      answer;
   std::vector<ActivityWork> launches;
   std::vector<AttemptId> fenced;
   std::vector<UpdateCompleted> updates;
   std::vector<Task> ready;
   std::vector<Task> later;
+  std::vector<Offer> offers;
   bool closed = false;
   bool continued = false;  // the instance goes on with another run
+};
+
+// A workflow task that a worker elsewhere holds, or held: it stays until the task is done, so that
+// late words are told from those of whoever holds it now.
+struct Shard::TaskLease {
+  RunAddress run;
+  TaskId task;
+  std::string owner;
+  std::int64_t attempt = 0;
+  Timestamp expires_at;
+  bool held = false;
+  Offer offer = {};
+  int failures = 0;         // in a row
+  std::string failed = {};  // who said so last, in case it did not hear our answer
+  int overtaken = 0;        // in a row
+  bool news = false;        // something woke the code since it was shown its history
+  std::int64_t seen = 0;    // the last event it was shown
+  engine::RemoteTask about;
 };
 
 struct Shard::ShardIds final : engine::Ids {

@@ -25,10 +25,10 @@ Dispatch::Dispatch(DispatchParts parts)
   const ShardLimits share{parts_.limits.max_warm / parts_.shards.size() + 1,
                           parts_.limits.max_warm_bytes / parts_.shards.size()};
   for (const ShardSeat& seat : parts_.shards) {
-    shards_.push_back(std::make_unique<Shard>(
-        ShardParts{parts_.store, committer_, seat.executor, parts_.reader, parts_.clock,
-                   seat.random, seat.workflows, parts_.activities, *this, parts_.settings,
-                   parts_.local, parts_.owner, share, parts_.poll.has_value()}));
+    shards_.push_back(std::make_unique<Shard>(ShardParts{
+        parts_.store, committer_, seat.executor, parts_.reader, parts_.clock, seat.random,
+        seat.workflows, parts_.activities, *this, parts_.settings, parts_.local, parts_.owner,
+        share, parts_.poll.has_value(), parts_.elsewhere != nullptr}));
   }
 }
 
@@ -149,18 +149,55 @@ void Dispatch::watch(RunAddress run, Reply<ClosedRun> reply) {
   on_run(std::move(run), WatchJob{std::move(reply)});
 }
 
+// ---- workers elsewhere
+
+void Dispatch::offered(Offer offer) {
+  if (parts_.elsewhere && !stopped_) parts_.elsewhere->offered(std::move(offer));
+}
+
+void Dispatch::complete_task(RunAddress run, CompleteTaskJob job) {
+  if (committer_.overloaded()) return job.reply(too_busy("complete a task of", run.instance.id));
+  on_run(std::move(run), std::move(job));
+}
+
+void Dispatch::claim_activity(RunAddress run, ClaimActivityJob job) {
+  if (committer_.overloaded()) return job.reply(too_busy("claim work of", run.instance.id));
+  on_run(std::move(run), std::move(job));
+}
+
+void Dispatch::finish_activity(RunAddress run, FinishActivityJob job) {
+  if (committer_.overloaded()) return job.answer(too_busy("finish work of", run.instance.id));
+  on_run(std::move(run), std::move(job));
+}
+
+void Dispatch::release_worker(std::string owner, Reply<std::int64_t> reply) {
+  struct Count {
+    std::atomic<std::size_t> shards;
+    std::atomic<std::int64_t> released{0};
+  };
+  auto count = std::make_shared<Count>();
+  count->shards = shards_.size();
+  for (auto& shard : shards_) {
+    shard->executor().post([&shard = *shard, owner, reply, count] {
+      count->released += shard.release_worker(owner);
+      if (count->shards.fetch_sub(1) == 1) reply(count->released.load());
+    });
+  }
+}
+
 // ---- tasks
 
 void Dispatch::deliver(engine::Task task, std::function<void()> done) {
   const bool activity = !engine::activity_of(task).empty();
   if ((activity || engine::runs_code(task)) && !parts_.local.claims) return done();
   // An activity needs a slot first; it queues with the others and is settled as far as time goes.
-  if (activity) {
+  // Where others may be the ones to run it, its shard knows.
+  if (activity && !parts_.elsewhere) {
     activity_ready(std::move(task));
     return done();
   }
   RunAddress run{{task.ns, task.instance_id}, task.run_id};
-  on_run(std::move(run), DeliverJob{std::move(task), std::move(done)});
+  on_run(std::move(run), DeliverJob{std::move(task), std::move(done), {}, false});
 }
 
 void Dispatch::activity_ready(engine::Task task) {

@@ -37,6 +37,8 @@ struct DispatchParts {
   // Others write to this store as well: how often to look for what they did. Absent: nobody does,
   // and leases of whoever was here before are void.
   std::optional<std::chrono::seconds> poll = {};
+  // Who is told of work that this process cannot do; nobody: it stays in the task table.
+  OfferListener* elsewhere = nullptr;
 };
 
 class Dispatch final : private ShardListener {
@@ -72,6 +74,17 @@ class Dispatch final : private ShardListener {
   // Replies once the run has closed and that is durable.
   void watch(RunAddress run, Reply<ClosedRun> reply);
 
+  // Workers elsewhere, about what they were offered.
+  void claim_task(RunAddress run, ClaimTaskJob job) { on_run(std::move(run), std::move(job)); }
+  void complete_task(RunAddress run, CompleteTaskJob job);
+  void fail_task(RunAddress run, FailTaskJob job) { on_run(std::move(run), std::move(job)); }
+  void hold_task(RunAddress run, HoldTaskJob job) { on_run(std::move(run), std::move(job)); }
+  void claim_activity(RunAddress run, ClaimActivityJob job);
+  void finish_activity(RunAddress run, FinishActivityJob job);
+  void heartbeat(RunAddress run, HeartbeatJob job) { on_run(std::move(run), std::move(job)); }
+  // A worker is gone: what it held is offered to others. Replies how many workflow tasks.
+  void release_worker(std::string owner, Reply<std::int64_t> reply);
+
  private:
   Shard& shard_of(const store::InstanceKey& instance) { return *shards_[seat_of(instance)]; }
   std::size_t seat_of(const store::InstanceKey& instance) const;
@@ -90,6 +103,7 @@ class Dispatch final : private ShardListener {
   void activity_finished(engine::ActivityOutcome outcome, RunAddress run) override;
   void activity_alive(const ActivityWork& work, std::optional<Value> progress) override;
   void slot_freed() override { pump(); }
+  void offered(Offer offer) override;
   Error too_busy(std::string_view what, const InstanceId& instance) const;
   void on_instance(store::InstanceKey instance, RunJob job);
   void on_run(RunAddress run, RunJob job);

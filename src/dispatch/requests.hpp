@@ -2,7 +2,7 @@
 // after whatever they report is durable.
 #pragma once
 #include "dispatch/inspection.hpp"
-#include "engine/decide.hpp"
+#include "engine/remote_task.hpp"
 #include "store/store.hpp"
 
 #include <functional>
@@ -47,6 +47,70 @@ struct RunAddress {
   RunId run_id;
 };
 
+// ---- what workers elsewhere are told
+
+// A workflow task, and everything its code has to know.
+struct ClaimedTask {
+  RunAddress run;
+  TaskId task;
+  std::int64_t attempt = 1;
+  Timestamp lease_expires_at;
+  history::WorkflowStarted start;
+  history::RunStatus status = history::RunStatus::pending;
+  std::int64_t last_sequence = 0;
+  std::int64_t history_bytes = 0;
+  std::vector<std::string> history;  // rendered, one JSON object for each event
+  engine::RemoteTask about;
+  std::optional<history::PendingUpdate> update = {};  // that the task is about
+  std::optional<history::PendingSignal> signal = {};  // likewise
+  std::optional<history::OpenSignalWait> wait = {};   // that the signal came for
+};
+
+// Who says that it holds a workflow task.
+struct TaskHolder {
+  TaskId task;
+  std::int64_t attempt = 0;
+  std::string owner;
+  engine::WorkerHabit habit = engine::WorkerHabit::waits;
+};
+
+struct TaskAnswer {
+  bool recorded = false;
+  // Why not: run_closed, run_timed_out, task_not_found, task_not_leased, lease_expired,
+  // lease_owner_mismatch, workflow_task_attempt_mismatch, invalid_commands
+  std::string reason = {};
+  std::string message = {};
+  RunId run_id = {};
+  history::RunStatus status = history::RunStatus::none;
+  std::string closed_reason = {};
+  std::optional<Timestamp> closed_at = {};
+  std::string lease_owner = {};
+  std::optional<Timestamp> lease_expires_at = {};
+  std::int64_t attempt = 0;  // the current one
+};
+
+struct ClaimedActivity {
+  RunAddress run;
+  TaskId task;
+  history::OpenActivity activity;  // as this attempt runs it
+};
+
+struct AttemptAnswer {
+  bool recorded = false;
+  std::string reason = {};  // why not
+  bool retried = false;     // it failed, and will be tried again
+};
+
+struct HeartbeatAnswer {
+  bool recorded = false;  // its lease was renewed
+  bool cancel_requested = false;
+  std::string reason = {};
+  std::string lease_owner = {};
+  std::optional<Timestamp> lease_expires_at = {};
+  std::string run_closed_reason = {};
+  std::optional<Timestamp> run_closed_at = {};
+};
+
 // ---- jobs on a run, performed one after the other by its shard
 
 struct CloseJob {
@@ -89,12 +153,18 @@ struct HeartbeatJob {
   ActivityId activity_id;
   AttemptId attempt_id;
   std::optional<Value> progress;
+  TaskId task = {};                    // as a worker elsewhere knows it
+  std::string owner = {};              // that worker
+  Reply<HeartbeatAnswer> answer = {};  // which has to be told
 };
 struct WatchJob {
   Reply<ClosedRun> reply;
 };
 struct FinishActivityJob {
   engine::ActivityOutcome outcome;
+  TaskId task = {};                  // as a worker elsewhere knows it
+  std::string owner = {};            // that worker
+  Reply<AttemptAnswer> answer = {};  // likewise
 };
 // A task came due: a timer, a deadline, an activity to deliver, workflow code to run. `done` tells
 // whoever paces deliveries that this one is settled.
@@ -109,6 +179,7 @@ struct DeliverJob {
     Timestamp held_until = {};
   };
   std::optional<Sighting> seen = {};
+  bool slot = true;  // of an activity: it comes with one
 };
 // A lease ran out without a word from the attempt that held it.
 struct LostAttemptJob {
@@ -120,9 +191,38 @@ struct RenewLeaseJob {
   ActivityId activity_id;
   AttemptId attempt_id;
 };
+// A worker elsewhere takes the run's workflow task; replies with nothing when there is none to
+// take.
+struct ClaimTaskJob {
+  std::string owner;
+  engine::WorkerHabit habit = engine::WorkerHabit::waits;
+  Reply<std::optional<ClaimedTask>> reply;
+};
+// It has run the code: these are its commands. None: there was nothing to do, let the run wait.
+struct CompleteTaskJob {
+  TaskHolder holder;
+  std::vector<engine::WorkflowCommand> commands;
+  Reply<TaskAnswer> reply;
+};
+// It could not; somebody tries again, later each time.
+struct FailTaskJob {
+  TaskHolder holder;
+  Reply<TaskAnswer> reply;
+};
+// It is still at it.
+struct HoldTaskJob {
+  TaskHolder holder;
+  Reply<TaskAnswer> reply;
+};
+struct ClaimActivityJob {
+  ActivityId activity_id;
+  std::string owner;
+  Reply<std::optional<ClaimedActivity>> reply;
+};
 using RunJob = std::variant<CloseJob, RepairJob, RecoverJob, ArchiveJob, SignalJob, UpdateJob,
                             QueryJob, WatchJob, FinishActivityJob, HeartbeatJob, DeliverJob,
-                            LostAttemptJob, RenewLeaseJob>;
+                            LostAttemptJob, RenewLeaseJob, ClaimTaskJob, CompleteTaskJob,
+                            FailTaskJob, HoldTaskJob, ClaimActivityJob>;
 
 // Is it for the instance, whichever of its runs is current by then?
 inline bool for_instance(const RunJob& job) {

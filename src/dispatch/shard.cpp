@@ -1,6 +1,5 @@
 #include "core/json_writer.hpp"
 #include "dispatch/cell.hpp"
-#include "engine/expected_tasks.hpp"
 #include "store/derived.hpp"
 
 #include <fmt/format.h>
@@ -239,11 +238,14 @@ void Shard::perform(const RunAddress& address, RunJob job) {
   // Code is replayed from the first event, and a run that was blocked, or whose code was spoiled,
   // no longer holds them.
   const auto must_load = [&] {
-    return cell->lost_its_code() && !std::holds_alternative<WatchJob>(job) && runs_code_of(*cell);
+    if (!cell->lost_its_code() || std::holds_alternative<WatchJob>(job)) return false;
+    return runs_code_of(*cell) || std::holds_alternative<ClaimTaskJob>(job);
   };
   if (must_load() && cell->idle()) {
+    const auto looked_until = cell->looked_until;
     drop(address.run_id);
     cell = &cell_for(address);
+    cell->looked_until = looked_until;
   }
   if (cell->loading || must_load()) {
     cell->waiting.push_back(std::move(job));
@@ -271,7 +273,16 @@ bool Shard::moved_on(Cell& cell, const RunAddress& address, RunJob& job) {
 
 void Shard::do_job(Cell& cell, RunJob job) {
   if (auto* asked = std::get_if<QueryJob>(&job)) return query(cell, std::move(*asked));
+  if (auto* asked = std::get_if<ClaimTaskJob>(&job)) return claim(cell, std::move(*asked));
+  if (auto* failed = std::get_if<FailTaskJob>(&job)) return fail_task(cell, *failed);
+  if (auto* holds = std::get_if<HoldTaskJob>(&job)) return hold_task(cell, *holds);
   if (looks_first(cell, job)) return;
+  // What seems to be done may be under way: the answer waits until that is durable.
+  if (const auto* done = std::get_if<CompleteTaskJob>(&job);
+      done && cell.in_flight > 0 &&
+      (!cell.run.workflow_task || cell.run.workflow_task->id != done->holder.task)) {
+    return cell.waiting.push_back(std::move(job));
+  }
   Build build{parts_.clock.now()};
   InFlight record;
   const bool decided = decide(cell, build, record, job);
@@ -287,9 +298,17 @@ void Shard::do_job(Cell& cell, RunJob job) {
     parts_.listener.slot_freed();
   }
   if (build.empty()) {
+    for (Offer& offer : build.offers) parts_.listener.offered(std::move(offer));
     if (auto* delivery = std::get_if<DeliverJob>(&job); delivery && delivery->done)
       delivery->done();
     if (auto* recovery = std::get_if<RecoverJob>(&job)) recovery->reply(false);
+    if (auto* finish = std::get_if<FinishActivityJob>(&job); finish && finish->answer) {
+      auto reply = std::get<AttemptAnswer>(std::move(record.answer));
+      finish_unrecorded(cell, std::move(*finish), std::move(reply.reason));
+    }
+    if (auto* beat = std::get_if<HeartbeatJob>(&job); beat && beat->answer) {
+      beat_unrecorded(cell, std::move(*beat), std::get<HeartbeatAnswer>(std::move(record.answer)));
+    }
     return;
   }
   record.job = std::move(job);
@@ -332,12 +351,16 @@ bool Shard::decide(Cell& cell, Build& build, InFlight& record, const RunJob& job
                  [&](const UpdateJob& j) {
                    engine::UpdateCommand command = j.command;
                    command.definition_available =
+                       offers_code_of(cell) ||
                        parts_.workflows.knows(cell.run.state.start.workflow_type);
                    return decide_command(cell, build, record,
                                          engine::decide_update(cell.run, command, ctx));
                  },
-                 [](const QueryJob&) { return false; },
-                 [&](const HeartbeatJob& j) { return heartbeat(cell, build, j); },
+                 [](const QueryJob&) { return false; }, [](const ClaimTaskJob&) { return false; },
+                 [](const FailTaskJob&) { return false; }, [](const HoldTaskJob&) { return false; },
+                 [&](const CompleteTaskJob& j) { return complete_task(cell, build, record, j); },
+                 [&](const ClaimActivityJob& j) { return claim_activity(cell, build, record, j); },
+                 [&](const HeartbeatJob& j) { return heartbeat(cell, build, record, j); },
                  [&](const WatchJob& j) {
                    if (!cell.run.state.open() && cell.in_flight == 0) {
                      j.reply(closed_run(cell.run.state));
@@ -346,23 +369,13 @@ bool Shard::decide(Cell& cell, Build& build, InFlight& record, const RunJob& job
                    }
                    return false;
                  },
-                 [&](const FinishActivityJob& j) {
-                   leases_.erase(j.outcome.attempt_id);
-                   auto reply = engine::decide_finish_activity(cell.run, j.outcome, ctx);
-                   if (!reply.recorded) {
-                     spdlog::debug("late activity result ignored: {} run={}", reply.reason,
-                                   cell.run.id.str());
-                     return false;
-                   }
-                   add(cell, build, std::move(reply.decision));
-                   return true;
-                 },
+                 [&](const FinishActivityJob& j) { return finish(cell, build, record, j); },
                  [&](const LostAttemptJob& j) {
                    const auto& open = cell.run.state.activities;
                    const auto activity = std::ranges::find(open, j.activity_id, &OpenActivity::id);
                    if (activity == open.end() || activity->attempt_id != j.attempt_id) return false;
-                   // It queues for a slot like any other delivery.
-                   parts_.listener.activity_ready(engine::delivery_of(cell.run, *activity));
+                   // It queues like any other delivery.
+                   announce(cell, *activity);
                    return false;
                  },
                  [&](const RenewLeaseJob& j) { return renew_lease(cell, build, j); },
@@ -385,13 +398,16 @@ void Shard::query(Cell& cell, QueryJob job) {
   const auto& declared = cell.run.state.start.declared;
   const auto contract = declared ? std::ranges::find(declared->queries, job.name, &Contract::name)
                                  : std::vector<Contract>::const_iterator{};
-  if (!declared || contract == declared->queries.end()) {
+  // Workers elsewhere know what they declared, and whether they did.
+  const bool elsewhere = offers_code_of(cell);
+  if (declared ? contract == declared->queries.end() : !elsewhere) {
     return job.reply(
         Error{ErrorCode::unknown_query,
               fmt::format("query '{}' is not declared by run {} of instance '{}'", job.name,
                           cell.run.id.str(), cell.address.instance.id.str())});
   }
-  auto bound = engine::check_arguments(*contract, job.arguments);
+  auto bound = declared ? engine::check_arguments(*contract, job.arguments)
+                        : engine::CheckedArguments{job.arguments, {}};
   if (!bound.errors.empty()) {
     return job.reply(Error{
         ErrorCode::invalid_argument,
@@ -484,7 +500,7 @@ bool Shard::deliver(Cell& cell, Build& build, const DeliverJob& job) {
         return true;
       }
       if (!engine::activity_of(task).empty()) return deliver_activity(cell, build, job);
-      if (!state.open() || cell.run.workflow_task != task.key) return false;
+      if (!state.open() || cell.run.workflow_task != task.key || task_held(cell)) return false;
       cell.blocked = false;
       build.wake = true;
       return true;
@@ -496,7 +512,7 @@ bool Shard::deliver(Cell& cell, Build& build, const DeliverJob& job) {
 }
 
 bool Shard::deliver_activity(Cell& cell, Build& build, const DeliverJob& job) {
-  build.spare_slots = 1;  // deliveries of activities come with one
+  build.spare_slots = job.slot ? 1 : 0;
   const auto& open = cell.run.state.activities;
   const auto activity = std::ranges::find(open, engine::activity_of(job.task), &OpenActivity::id);
   // A note from before the last retry says nothing about the next one.
@@ -510,7 +526,42 @@ bool Shard::deliver_activity(Cell& cell, Build& build, const DeliverJob& job) {
   // Delivered twice: the attempt that runs here is alive and keeps its lease.
   if (activity->running() && leases_.contains(activity->attempt_id)) return false;
   if (held_elsewhere(cell, *activity, job, build.now)) return false;
+  if (offers_activity(*activity)) {
+    if (!adopt(cell, *activity, build.now)) build.offers.push_back(offer_of(cell, *activity));
+    return false;
+  }
+  if (!job.slot) {
+    parts_.listener.activity_ready(job.task);
+    return false;
+  }
   build.scheduled.push_back(activity->id);
+  return true;
+}
+
+bool Shard::finish(Cell& cell, Build& build, InFlight& record, const FinishActivityJob& job) {
+  const auto ctx = context(build.now);
+  engine::ActivityOutcome outcome = job.outcome;
+  const auto& open = cell.run.state.activities;
+  const auto activity = std::ranges::find(open, outcome.attempt_id, &OpenActivity::attempt_id);
+  if (activity != open.end()) {
+    if (auto why = misreported(cell, *activity, job.task, job.owner); !why.empty()) {
+      record.answer = AttemptAnswer{false, std::move(why)};
+      return false;
+    }
+    outcome.activity_id = activity->id;
+  }
+  leases_.erase(outcome.attempt_id);
+  auto reply = engine::decide_finish_activity(cell.run, outcome, ctx);
+  if (!reply.recorded) {
+    spdlog::debug("late activity result ignored: {} run={}", reply.reason, cell.run.id.str());
+    record.answer = AttemptAnswer{false, std::move(reply.reason)};
+    return false;
+  }
+  const bool retried = std::ranges::any_of(reply.decision.events, [](const EventBody& body) {
+    return std::holds_alternative<ActivityRetryScheduled>(body);
+  });
+  record.answer = AttemptAnswer{true, {}, retried};
+  add(cell, build, std::move(reply.decision));
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include "dispatch/committer.hpp"
 #include "dispatch/hosts.hpp"
 #include "dispatch/local_work.hpp"
+#include "dispatch/offer.hpp"
 #include "dispatch/requests.hpp"
 
 #include <list>
@@ -24,7 +25,7 @@ struct ShardLimits {
 };
 
 // What a shard tells the rest of dispatch once it is durable.
-class ShardListener : public AttemptListener {
+class ShardListener : public AttemptListener, public OfferListener {
  public:
   // An activity wants a slot.
   virtual void activity_ready(engine::Task task) = 0;
@@ -51,6 +52,7 @@ struct ShardParts {
   std::string owner;  // who leases, as it stands in history
   ShardLimits limits;
   bool shared = false;  // others write to the store: what is in memory may have been overtaken
+  bool offers = false;  // workers elsewhere take what this process cannot do
 };
 
 class Shard final : public CommitListener {
@@ -66,6 +68,8 @@ class Shard final : public CommitListener {
   void command(const store::InstanceKey& instance, RunJob job);
   // Looks through the leases of attempts started here; once every half lease is enough.
   void check_leases();
+  // A worker elsewhere is gone; what it held is offered to others. Returns how many tasks.
+  std::int64_t release_worker(const std::string& owner);
   // Others write as well: looks whether what somebody waits for here has happened there.
   void look_at_watched();
   // Nothing more is decided; open replies get `shutting_down`.
@@ -93,7 +97,8 @@ class Shard final : public CommitListener {
   bool deliver(Cell& cell, Build& build, const DeliverJob& job);
   bool deliver_activity(Cell& cell, Build& build, const DeliverJob& job);
   bool decide_command(Cell& cell, Build& build, InFlight& record, engine::CommandDecision decided);
-  bool heartbeat(Cell& cell, Build& build, const HeartbeatJob& job);
+  bool finish(Cell& cell, Build& build, InFlight& record, const FinishActivityJob& job);
+  bool heartbeat(Cell& cell, Build& build, InFlight& record, const HeartbeatJob& job);
   void query(Cell& cell, QueryJob job);
   bool looks_first(Cell& cell, RunJob& job);
   bool looks_around(Cell& cell, RunJob& job);
@@ -102,6 +107,32 @@ class Shard final : public CommitListener {
   bool renew_lease(Cell& cell, Build& build, const RenewLeaseJob& job);
   bool moved_on(Cell& cell, const RunAddress& address, RunJob& job);
   void refuse_not_started(const store::InstanceRow& instance, RunJob job);
+
+  // Workers elsewhere
+  struct TaskLease;
+  bool offers_code_of(const Cell& cell) const;
+  bool offers_activity(const history::OpenActivity& activity) const;
+  bool task_held(const Cell& cell) const;
+  Offer offer_of(const Cell& cell) const;
+  Offer offer_of(const Cell& cell, const history::OpenActivity& activity) const;
+  void announce(const Cell& cell, const history::OpenActivity& activity);
+  void offer_code(Cell& cell, Build& build);
+  void claim(Cell& cell, ClaimTaskJob job);
+  Result<std::vector<std::string>> rendered(const Cell& cell) const;
+  std::optional<TaskAnswer> not_held(const Cell& cell, const TaskHolder& holder, Timestamp now);
+  TaskAnswer about(const Cell& cell) const;
+  bool complete_task(Cell& cell, Build& build, InFlight& record, const CompleteTaskJob& job);
+  void fail_task(Cell& cell, const FailTaskJob& job);
+  void hold_task(Cell& cell, const HoldTaskJob& job);
+  void give_up(TaskLease& lease, Timestamp then);
+  void check_task_leases();
+  bool claim_activity(Cell& cell, Build& build, InFlight& record, const ClaimActivityJob& job);
+  // Why a report about a running attempt is not heard; empty when it is, as any from here.
+  std::string misreported(const Cell& cell, const history::OpenActivity& activity,
+                          const TaskId& task, const std::string& owner) const;
+  void finish_unrecorded(const Cell& cell, FinishActivityJob job, std::string reason);
+  void beat_unrecorded(const Cell& cell, HeartbeatJob job, HeartbeatAnswer answer);
+  bool adopt(const Cell& cell, const history::OpenActivity& activity, Timestamp now);
 
   // Loading
   using FoundInstance = Result<std::optional<store::InstanceRow>>;
@@ -177,8 +208,11 @@ class Shard final : public CommitListener {
     Timestamp last_seen;
     Timestamp recorded_at;  // the last sign of life that history holds
     std::shared_ptr<std::atomic<bool>> cancelled;
+    bool elsewhere = false;  // nobody here can tell whether it is alive
   };
   std::unordered_map<AttemptId, Lease> leases_;
+  std::unordered_map<RunId, TaskLease> task_leases_;  // workflow tasks that workers elsewhere hold
+  bool checks_task_leases_ = false;
   // Ids that children asked for and a commit found in use. They stay so; what is forgotten is found
   // out again.
   std::unordered_set<std::string> taken_;

@@ -89,6 +89,10 @@ Result<void> Shard::restore(Cell& cell, store::LoadedRun loaded) {
   cell.version = loaded.row.version;
   cell.history_bytes = loaded.row.history_bytes;
   cell.run.workflow_task = loaded.row.workflow_task;
+  cell.run.answered = loaded.row.answered;
+  for (const store::StoredCommit& commit : loaded.commits) {
+    cell.commits.emplace_back(commit.first_sequence, commit.id);
+  }
   if (!loaded.commits.empty()) cell.opened_by = loaded.commits.front().id;
   cell.unseen = DW_TRY(store::events_of(loaded.commits));
   for (const Event& event : cell.unseen) DW_TRY_VOID(history::apply(cell.run.state, event));
@@ -99,6 +103,7 @@ Result<void> Shard::restore(Cell& cell, store::LoadedRun loaded) {
   // A workflow task has a row only while nobody has run it.
   cell.blocked = cell.run.workflow_task.has_value();
   if (!state.open()) cell.unseen = {};
+  if (!offers_code_of(cell)) cell.commits = {};
   return {};
 }
 

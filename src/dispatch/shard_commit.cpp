@@ -42,6 +42,9 @@ void Shard::committed(std::vector<Answer> answers) {
       parts_.activities.release();
       parts_.listener.slot_freed();
     }
+    if (const auto* claimed = std::get_if<ClaimedActivity>(&record.answer)) {
+      leases_.erase(claimed->activity.attempt_id);
+    }
     std::vector<RunJob> waiting;
     std::vector<StartJob> starts;
     if (cell) {
@@ -86,6 +89,7 @@ void Shard::won(InFlight record) {
   for (ActivityWork& work : record.launches) launch(record.run, std::move(work));
   for (Task& task : record.ready) parts_.listener.activity_ready(std::move(task));
   for (Task& task : record.later) parts_.listener.task_scheduled(std::move(task));
+  for (Offer& offer : record.offers) parts_.listener.offered(std::move(offer));
 
   if (auto* start = std::get_if<StartJob>(&record.job)) {
     if (start->signal) {
@@ -111,6 +115,21 @@ void Shard::won(InFlight record) {
                           },
                           [](DeliverJob& job) {
                             if (job.done) job.done();
+                          },
+                          [&](CompleteTaskJob& job) {
+                            job.reply(std::get<TaskAnswer>(std::move(record.answer)));
+                          },
+                          [&](ClaimActivityJob& job) {
+                            auto* claimed = std::get_if<ClaimedActivity>(&record.answer);
+                            job.reply(claimed ? std::optional{std::move(*claimed)} : std::nullopt);
+                          },
+                          [&](FinishActivityJob& job) {
+                            if (!job.answer) return;
+                            job.answer(std::get<AttemptAnswer>(std::move(record.answer)));
+                          },
+                          [&](HeartbeatJob& job) {
+                            if (!job.answer) return;
+                            job.answer(std::get<HeartbeatAnswer>(std::move(record.answer)));
                           },
                           [](auto&) {}},
                std::get<RunJob>(record.job));
@@ -208,6 +227,9 @@ void Shard::refuse(InFlight record, const Error& error) {
   const bool told = std::visit(
       [&]<typename Job>(Job& asked) {
         if constexpr (requires { asked.reply; }) asked.reply(error);
+        if constexpr (std::same_as<Job, HeartbeatJob>) {
+          if (asked.answer) asked.answer(error);
+        }
         return requires {
           asked.reply;
         }
@@ -221,6 +243,8 @@ void Shard::refuse(InFlight record, const Error& error) {
   if (hopeless) {
     if (auto* delivery = std::get_if<DeliverJob>(&job); delivery && delivery->done)
       delivery->done();
+    if (auto* finish = std::get_if<FinishActivityJob>(&job); finish && finish->answer)
+      finish->answer(error);
     return;
   }
   spdlog::warn("commit failed, trying again: {} run={}", error.message, record.run.run_id.str());

@@ -91,7 +91,7 @@ bool Shard::looks_around(Cell& cell, RunJob& job) {
 // Whoever comes with a slot gives it back.
 void Shard::unreadable(const RunAddress& address, RunJob job, const Error& error) {
   if (const auto* delivery = std::get_if<DeliverJob>(&job);
-      delivery && !engine::activity_of(delivery->task).empty()) {
+      delivery && delivery->slot && !engine::activity_of(delivery->task).empty()) {
     parts_.activities.release();
     parts_.listener.slot_freed();
   }
@@ -122,23 +122,47 @@ bool Shard::held_elsewhere(const Cell& cell, const OpenActivity& activity, const
 // ---- leases
 
 // The lease is renewed at once; history hears of it now and then.
-bool Shard::heartbeat(Cell& cell, Build& build, const HeartbeatJob& job) {
+bool Shard::heartbeat(Cell& cell, Build& build, InFlight& record, const HeartbeatJob& job) {
+  const RunState& state = cell.run.state;
+  const auto activity =
+      std::ranges::find(state.activities, job.attempt_id, &OpenActivity::attempt_id);
+  const bool held = activity != state.activities.end();
+  if (held && !leases_.contains(job.attempt_id)) adopt(cell, *activity, build.now);
+  HeartbeatAnswer& answer = record.answer.emplace<HeartbeatAnswer>();
+  if (held) answer.reason = misreported(cell, *activity, job.task, job.owner);
+  if (!answer.reason.empty()) return false;
   const auto lease = leases_.find(job.attempt_id);
-  if (lease == leases_.end()) return false;
+  if (!held || lease == leases_.end()) {
+    const auto no = engine::decide_heartbeat(cell.run, job.activity_id, job.attempt_id, {}, false,
+                                             context(build.now));
+    answer.reason = no.reason.empty() ? "stale_attempt" : no.reason;
+    answer.cancel_requested = no.cancel_requested;
+    answer.run_closed_reason = state.closed_reason;
+    if (!state.open()) answer.run_closed_at = state.closed_at;
+    return false;
+  }
   constexpr auto seldom = std::chrono::seconds{30};
   constexpr auto with_progress = std::chrono::seconds{5};
   lease->second.last_seen = build.now;
   // Where others go by the row, the lease lasts as long as that says.
-  if (!parts_.shared) lease->second.expires_at = build.now + parts_.settings.activity_lease;
+  if (!parts_.shared) {
+    lease->second.expires_at =
+        std::max(lease->second.expires_at, build.now + parts_.settings.activity_lease);
+  }
   const auto since = build.now - lease->second.recorded_at;
-  const bool record = since >= seldom || (job.progress && since >= with_progress);
-  auto reply = engine::decide_heartbeat(cell.run, job.activity_id, job.attempt_id, job.progress,
-                                        record, context(build.now));
+  const bool recorded = since >= seldom || (job.progress && since >= with_progress);
+  auto reply = engine::decide_heartbeat(cell.run, activity->id, job.attempt_id, job.progress,
+                                        recorded, context(build.now));
+  answer.recorded = reply.can_continue;
+  answer.cancel_requested = reply.cancel_requested;
+  answer.reason = reply.reason;
+  answer.lease_owner = activity->lease_owner;
+  answer.lease_expires_at = lease->second.expires_at;
   if (!reply.can_continue) {
     *lease->second.cancelled = true;
     return false;
   }
-  if (!record) return false;
+  if (!recorded) return false;
   lease->second.recorded_at = build.now;
   add(cell, build, std::move(reply.decision));
   return true;
@@ -166,7 +190,7 @@ void Shard::check_leases() {
   std::vector<std::tuple<AttemptId, RunAddress, RunJob>> due;
   for (auto& [attempt, lease] : leases_) {
     if (lease.expires_at > soon) continue;
-    if (parts_.activities.alive(attempt)) {
+    if (!lease.elsewhere && parts_.activities.alive(attempt)) {
       lease.expires_at = now + span;
       if (parts_.shared)
         due.emplace_back(attempt, lease.run, RenewLeaseJob{lease.activity, attempt});

@@ -53,7 +53,7 @@ void Shard::add(Cell& cell, Build& build, Decision decision) {
     parts_.workflows.forget(cell.run.id);
     cell.warm = false;
     cell.unseen = {};
-  } else if (runs_code_of(cell)) {
+  } else if (runs_code_of(cell) || (parts_.offers && cell.from_first)) {
     std::ranges::move(events, std::back_inserter(cell.unseen));
   }
 }
@@ -64,6 +64,8 @@ void Shard::drive(Cell& cell, Build& build) {
     if (std::exchange(build.wake, false)) {
       if (!cell.blocked && runs_code_of(cell)) {
         run_workflow(cell, build);
+      } else if (offers_code_of(cell)) {
+        offer_code(cell, build);
       } else {
         // Nobody here can run it: leave a note for whoever can.
         note_workflow_task(cell, build);
@@ -204,6 +206,9 @@ void Shard::post(Cell& cell, Build build, InFlight record) {
     append.last_sequence = state.last_sequence;
     append.events.reserve(256 * build.events.size());
     append_events(append.events, build.events);
+    if (parts_.offers && cell.from_first && state.open() && offers_code_of(cell)) {
+      cell.commits.emplace_back(build.first_sequence, transition.id);
+    }
     cell.history_bytes += static_cast<std::int64_t>(append.events.size());
     transition.appends.push_back(std::move(append));
   }
@@ -214,14 +219,22 @@ void Shard::post(Cell& cell, Build build, InFlight record) {
     const Task& task = entry.task;
     const bool expired = task.status == TaskStatus::leased && task.lease_expires_at <= build.now;
     if (entry.kind == TaskChange::Kind::put && (task.status == TaskStatus::ready || expired)) {
-      if (!engine::activity_of(task).empty() && task.key.available_at <= build.now) {
+      const ActivityId activity_id = engine::activity_of(task);
+      const auto activity = std::ranges::find(state.activities, activity_id, &OpenActivity::id);
+      const bool due = task.key.available_at <= build.now;
+      if (due && activity != state.activities.end() && offers_activity(*activity)) {
+        record.offers.push_back(offer_of(cell, *activity));
+      } else if (due && !activity_id.empty()) {
         record.ready.push_back(task);
+      } else if (engine::runs_code(task) && ours && offers_code_of(cell)) {
+        // Among the build's offers already.
       } else if (!engine::runs_code(task) || !ours || cell.lost_its_code() || build.recovers) {
         record.later.push_back(task);
       }
     }
     transition.tasks.push_back(std::move(entry));
   };
+  record.offers = std::move(build.offers);
   transition.tasks.reserve(build.tasks.size());
   for (Build::Change& entry : build.tasks) change(std::move(entry.change), true);
   for (engine::NewRun& opened : build.opens) open(cell, opened, transition, record);

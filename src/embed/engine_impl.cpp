@@ -47,7 +47,7 @@ RepairPassReport to_report(const dispatch::RepairReport& found) {
 }  // namespace
 
 EngineImpl::EngineImpl(Registry registry, EngineOptions options,
-                       std::unique_ptr<store::Store> store)
+                       std::unique_ptr<store::Store> store, dispatch::OfferListener* elsewhere)
     : registry_(std::move(registry)),
       options_(std::move(options)),
       namespace_(unwrap(parse_namespace(options_.ns))),
@@ -79,7 +79,9 @@ EngineImpl::EngineImpl(Registry registry, EngineOptions options,
                               pulse_of(options_),
                               {options_.max_warm_workflows, options_.max_warm_bytes},
                               options_.max_queued_commits,
-                              owner_name()});
+                              owner_name(),
+                              {},
+                              elsewhere});
   dispatch_->begin();
   housekeeper_ = std::make_unique<Housekeeper>(
       HousekeeperParts{*store_, clock_, writer_, reader_, time_, options_.retention});

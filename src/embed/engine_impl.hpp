@@ -18,8 +18,9 @@ namespace dw::detail {
 class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
  public:
   // Builds every long-lived object once, in the order in which they need each other. Without a
-  // store it opens the one the options name.
-  EngineImpl(Registry registry, EngineOptions options, std::unique_ptr<store::Store> store);
+  // store it opens the one the options name. What it cannot do itself it offers `elsewhere`.
+  EngineImpl(Registry registry, EngineOptions options, std::unique_ptr<store::Store> store,
+             dispatch::OfferListener* elsewhere = nullptr);
   ~EngineImpl() { stop(); }
   EngineImpl(const EngineImpl&) = delete;
 
@@ -31,6 +32,7 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
   dispatch::Dispatch& dispatch() { return *dispatch_; }
   store::Store& store() { return *store_; }
   Executor& reader() { return reader_; }
+  Executor& writer() { return writer_; }
   const Clock& clock() const { return clock_; }
 
   engine::StartCommand start_command(std::string type, const StartOptions& options,
