@@ -6,6 +6,7 @@
 #include "main/samples.hpp"
 #include "server/control_plane.hpp"
 #include "server/http_server.hpp"
+#include "server/worker_plane.hpp"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -135,14 +136,21 @@ std::string store_path(const StorePlace& place) {
 class Running {
  public:
   Running(Registry registry, std::string store, server::Auth auth, server::HttpOptions http)
-      : engine_(std::make_shared<detail::EngineImpl>(
+      : polls_("dw-polls", clock_),
+        matching_(polls_, clock_),
+        workers_(clock_),
+        queries_(matching_, polls_, clock_, query_random_),
+        engine_(std::make_shared<detail::EngineImpl>(
             frozen(std::move(registry)), EngineOptions{.store = std::move(store), .ns = "default"},
-            nullptr)),
-        random_(system_seed()),
+            nullptr, &matching_)),
         control_plane_({engine_->dispatch(), engine_->store(), engine_->reader(), engine_->clock(),
-                        random_, engine_->registry(), namespaces_}),
-        desk_({std::move(auth), about(http), namespaces_, http.max_body_bytes}, control_plane_),
+                        control_random_, engine_->registry(), namespaces_, workers_, queries_}),
+        worker_plane_({engine_->dispatch(), engine_->store(), engine_->reader(), engine_->writer(),
+                       engine_->clock(), worker_random_, matching_, workers_, queries_}),
+        desk_({std::move(auth), about(http), namespaces_, http.max_body_bytes}, control_plane_,
+              worker_plane_),
         http_(http, desk_) {
+    workers_.restore(unwrap(engine_->store().documents(server::registration_kind)));
     port_ = unwrap(http_.start());
   }
 
@@ -151,8 +159,10 @@ class Running {
   server::HttpServer& http() { return http_; }
 
   void stop(std::chrono::seconds patience) {
+    matching_.stop();
     http_.stop(patience);
     engine_->stop();
+    polls_.stop();
   }
 
  private:
@@ -165,9 +175,17 @@ class Running {
   }
 
   const std::vector<std::string> namespaces_{"default"};
+  const SystemClock clock_;
+  SeededRandom control_random_{system_seed()};
+  SeededRandom worker_random_{system_seed()};
+  SeededRandom query_random_{system_seed()};
+  dispatch::ThreadExecutor polls_;
+  server::Matching matching_;
+  server::Workers workers_;
+  server::QueryTasks queries_;
   std::shared_ptr<detail::EngineImpl> engine_;
-  SeededRandom random_;
   server::ControlPlane control_plane_;
+  server::WorkerPlane worker_plane_;
   server::FrontDesk desk_;
   server::HttpServer http_;
   unsigned short port_ = 0;

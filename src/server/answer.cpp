@@ -1,5 +1,7 @@
 #include "server/answer.hpp"
 
+#include "server/cluster_info.hpp"
+
 #include <algorithm>
 
 namespace dw::server {
@@ -113,6 +115,16 @@ Value::Map contract() {
 
 }  // namespace
 
+std::string body_text(Answer answer) {
+  std::string text = to_json(Value{std::move(answer.body)});
+  for (const auto& [name, json] : answer.written) {
+    text.pop_back();
+    if (text.size() > 1) text += ',';
+    text.append(1, '"').append(name).append("\":").append(json).append(1, '}');
+  }
+  return text;
+}
+
 Answer refusal(int status, std::string_view reason, std::string message, Value::Map more) {
   Answer answer{status, {{"message", std::move(message)}, {"reason", reason}}};
   std::ranges::move(more, std::back_inserter(answer.body));
@@ -156,6 +168,18 @@ Value::Map with_envelope(Value::Map body, const Subject& subject) {
   about.emplace_back("contract", std::move(terms));
   body.emplace_back("control_plane", std::move(about));
   return body;
+}
+
+void with_worker_envelope(Answer& answer) {
+  const Value* message = find(answer.body, "message");
+  const Value* error = find(answer.body, "error");
+  if (message && !error) {
+    answer.body.emplace_back("error", Value{*message});
+  } else if (error && !message) {
+    answer.body.emplace_back("message", Value{*error});
+  }
+  answer.body.emplace_back("protocol_version", worker_protocol_version);
+  answer.written.emplace_back("server_capabilities", worker_capabilities());
 }
 
 Value response_contract() {

@@ -10,13 +10,19 @@ namespace dw::server {
 
 inline constexpr std::string_view control_plane_version = "2";
 inline constexpr std::string_view control_plane_header = "X-Durable-Workflow-Control-Plane-Version";
-inline constexpr std::string_view worker_protocol_version = "1.15";
+inline constexpr std::string_view worker_protocol_version = "1.19";
+inline constexpr std::string_view worker_protocol_header = "X-Durable-Workflow-Protocol-Version";
 
 // Status and body of an answer, before it gets its envelope.
 struct Answer {
   int status = 200;
   Value::Map body = {};
+  // Fields whose values are JSON already, such as histories: written as they are, after the others.
+  std::vector<std::pair<std::string, std::string>> written = {};
 };
+
+// As JSON, with the fields that are JSON already.
+std::string body_text(Answer answer);
 
 // {message, reason, …}. What is wrong, on which id, and what to do next.
 Answer refusal(int status, std::string_view reason, std::string message, Value::Map more = {});
@@ -33,6 +39,10 @@ struct Subject {
 // The body of an answer below /workflows with its `control_plane` object: published clients refuse
 // one without.
 Value::Map with_envelope(Value::Map body, const Subject& subject);
+
+// What every answer to a worker carries: the version spoken here, what this server can do, and the
+// text of a refusal under both names that its readers know.
+void with_worker_envelope(Answer& answer);
 
 // "signal", "list_runs", …: the operation as the envelope names it.
 std::string_view name_of(Operation operation);

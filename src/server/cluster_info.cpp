@@ -7,7 +7,7 @@ namespace dw::server {
 namespace {
 
 constexpr std::string_view capabilities = R"({
-  "workflow_tasks": false, "activity_tasks": false, "signals": true, "queries": true, "updates": true,
+  "workflow_tasks": true, "activity_tasks": true, "signals": true, "queries": true, "updates": true,
   "schedules": false, "schedule_jitter": false, "schedule_max_runs": false, "search_attributes": false,
   "history_export": false, "continue_as_new": true, "child_workflows": true, "activity_timeouts": true,
   "activity_retry_policy": true, "child_workflow_retry_policy": false, "child_workflow_timeouts": true,
@@ -44,7 +44,11 @@ constexpr std::string_view request_contract = R"({
 
 constexpr std::string_view server_capabilities = R"({
   "long_poll_timeout": 30, "query_tasks": true, "update_validation_tasks": false,
-  "workflow_task_poll_request_idempotency": true,
+  "supported_workflow_task_commands": ["schedule_activity", "start_timer", "start_child_workflow",
+    "record_side_effect", "record_version_marker", "upsert_search_attributes", "upsert_memo",
+    "open_condition_wait", "open_signal_wait", "complete_update", "fail_update", "complete_workflow",
+    "fail_workflow", "continue_as_new"],
+  "workflow_memo_updates": {"supported": true}, "workflow_task_poll_request_idempotency": true,
   "history_page_size_default": 500, "history_page_size_max": 1000,
   "activity_retry_policy": true, "activity_timeouts": true, "child_workflow_retry_policy": false,
   "child_workflow_timeouts": true, "parent_close_policy": true, "non_retryable_failures": true,
@@ -72,6 +76,11 @@ Value written(std::string_view json) {
 }
 
 }  // namespace
+
+const std::string& worker_capabilities() {
+  static const std::string json = to_json(written(server_capabilities));
+  return json;
+}
 
 Value cluster_info(const About& about) {
   return Value::Map{

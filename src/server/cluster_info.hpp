@@ -15,4 +15,7 @@ struct About {
 
 Value cluster_info(const About& about);
 
+// What workers may count on, as JSON: it comes with every answer they get.
+const std::string& worker_capabilities();
+
 }  // namespace dw::server

@@ -3,13 +3,14 @@
 #include "engine/visibility.hpp"
 #include "server/addressed.hpp"
 #include "server/fields.hpp"
+#include "server/worker_tasks.hpp"
 
 #include <fmt/format.h>
 
 namespace dw::server {
 namespace {
 
-constexpr std::size_t longest_name = 256;
+constexpr std::size_t longest_operation_name = 256;
 constexpr auto update_patience = std::chrono::seconds{10};
 
 int status_of_rejection(std::string_view reason) {
@@ -58,12 +59,20 @@ Answer outcome_answer(const Call& call, const engine::CommandOutcome& outcome, i
   return {status, outcome_body(call, outcome)};
 }
 
+Answer query_answer(const Call& call, const Payload& result) {
+  return {200,
+          {{"workflow_id", call.match["workflow"]},
+           {"query_name", call.match["name"]},
+           {"result", projection_of(result)},
+           {"result_envelope", envelope_of(result)}}};
+}
+
 // Names are said in the path; anything printable of a sensible length will do.
 std::optional<Answer> bad_name(const Call& call) {
   const auto name = call.match["name"];
   const bool control = std::ranges::any_of(
       name, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-  if (name.size() <= longest_name && !control) return std::nullopt;
+  if (name.size() <= longest_operation_name && !control) return std::nullopt;
   return invalid({{"name", Value::Array{"must be at most 256 bytes without control characters"}}});
 }
 
@@ -105,8 +114,14 @@ void ControlPlane::serve(Call call, Reply reply) {
       return repair(call, std::move(reply));
     case Operation::archive:
       return archive(std::move(call), std::move(reply));
-    case Operation::cluster_info:
-      break;  // answered at the desk
+    case Operation::list_workers:
+      return reply(parts_.workers.list(call));
+    case Operation::describe_worker:
+      return reply(parts_.workers.describe(call));
+    case Operation::remove_worker:
+      return reply(parts_.workers.remove(call));
+    default:
+      break;  // answered at the desk, or by the worker plane
   }
   reply(refusal(404, "not_found", "nobody here does that"));
 }
@@ -169,6 +184,8 @@ void ControlPlane::start(const Call& call, Reply reply) {
     if (auto fits = definition->check_arguments(command.arguments); fields.fine() && !fits) {
       fields.wrong("input", fits.error().message);
     }
+  } else {
+    command.declared = parts_.workers.declared(call.ns, command.queue, command.workflow_type);
   }
   if (!fields.fine()) return reply(fields.errors());
 
@@ -220,22 +237,15 @@ void ControlPlane::query(const Call& call, Reply reply) {
   Fields fields{call};
   auto arguments = fields.arguments(Named::as_map);
   if (!fields.fine()) return reply(fields.errors());
-  parts_.dispatch.query(instance_of(call), run_of(call), std::string{call.match["name"]},
-                        std::move(arguments),
-                        [call, reply = std::move(reply)](Result<Payload> result) {
-                          if (result) {
-                            return reply({200,
-                                          {{"workflow_id", call.match["workflow"]},
-                                           {"query_name", call.match["name"]},
-                                           {"result", projection_of(*result)},
-                                           {"result_envelope", envelope_of(*result)}}});
-                          }
+  parts_.dispatch.query(instance_of(call), run_of(call), std::string{call.match["name"]}, arguments,
+                        [this, call, arguments, reply = std::move(reply)](Result<Payload> result) {
+                          if (result) return reply(query_answer(call, *result));
                           const Error& error = result.error();
                           switch (error.code) {
                             case ErrorCode::unknown_query:
                               return reply(refusal(404, "rejected_unknown_query", error.message));
                             case ErrorCode::code_unavailable:
-                              return reply(refusal(409, "query_worker_unavailable", error.message));
+                              return ask_worker(call, arguments, reply);
                             case ErrorCode::invalid_argument:
                               return reply(refusal(422, "invalid_query_arguments", error.message));
                             case ErrorCode::query_failed:
@@ -245,6 +255,36 @@ void ControlPlane::query(const Call& call, Reply reply) {
                               return reply(failed(error, call));
                           }
                         });
+}
+
+// The run's code is elsewhere: a worker is shown its history and answers from that.
+void ControlPlane::ask_worker(const Call& call, Payload arguments, Reply reply) {
+  parts_.reader.post([this, call, arguments = std::move(arguments), reply = std::move(reply)] {
+    const auto instance = parts_.store.find_instance(instance_of(call));
+    if (!instance) return reply(failed(instance.error(), call));
+    if (!*instance || !(*instance)->current_run) return reply(no_such_instance(call));
+    const auto loaded = parts_.store.load_run(run_of(call).value_or(*(*instance)->current_run));
+    if (!loaded) return reply(failed(loaded.error(), call));
+    if (!*loaded) return reply(no_such_instance(call));
+    auto question = question_about(**loaded, call, arguments);
+    if (!question) return reply(failed(question.error(), call));
+    if (!parts_.workers.anyone(call.ns, question->queue, question->workflow_type, "query_tasks")) {
+      return reply(
+          refusal(409, "query_worker_unavailable",
+                  fmt::format("no live worker of queue '{}' answers queries of workflow type '{}'",
+                              question->queue, question->workflow_type)));
+    }
+    parts_.queries.ask(*std::move(question),
+                       [call, run = (*loaded)->row.run_id, reply](QueryTasks::Outcome outcome) {
+                         if (outcome.result) {
+                           Answer answer = query_answer(call, *outcome.result);
+                           answer.body.emplace_back("run_id", run.view());
+                           return reply(std::move(answer));
+                         }
+                         reply(refusal(outcome.status, outcome.reason, std::move(outcome.message),
+                                       std::move(outcome.more)));
+                       });
+  });
 }
 
 void ControlPlane::update(const Call& call, Reply reply) {

@@ -3,7 +3,8 @@
 // reader's thread.
 #pragma once
 #include "dispatch/dispatch.hpp"
-#include "server/front_desk.hpp"
+#include "server/query_tasks.hpp"
+#include "server/workers.hpp"
 
 #include <dw/registry.hpp>
 
@@ -19,6 +20,8 @@ struct ControlPlaneParts {
   Random& random;
   const Registry& registry;  // workflows whose code is in this process
   std::vector<std::string> namespaces;
+  Workers& workers;
+  QueryTasks& queries;
 };
 
 class ControlPlane final : public Service {
@@ -33,6 +36,7 @@ class ControlPlane final : public Service {
   void query(const Call& call, Reply reply);
   void update(const Call& call, Reply reply);
   void close(const Call& call, engine::CloseCommand::Kind kind, Reply reply);
+  void ask_worker(const Call& call, Payload arguments, Reply reply);
   void repair(const Call& call, Reply reply);
   void archive(Call call, Reply reply);
 

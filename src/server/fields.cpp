@@ -6,11 +6,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
 namespace dw::server {
 namespace {
 
+// Some clients send digits as text.
 std::optional<std::int64_t> whole_number(const Value& value) {
   if (const auto* number = value.if_integer()) return *number;
   const auto* text = value.if_string();
@@ -21,16 +24,26 @@ std::optional<std::int64_t> whole_number(const Value& value) {
   return number;
 }
 
-Payload encoded(const Value& value) {
-  auto payload = encode(value);
-  // What JSON can say, Avro can.
-  return payload ? *std::move(payload) : Payload{};
+// A bound that nobody can cross is not worth a word.
+std::string outside(std::int64_t least, std::int64_t most) {
+  if (most < INT64_MAX) return fmt::format("must be a whole number from {} to {}", least, most);
+  if (least > INT64_MIN) return fmt::format("must be a whole number of at least {}", least);
+  return "must be a whole number";
+}
+
+void note(Value::Map& errors, std::string field, std::string text) {
+  errors.emplace_back(std::move(field), Value::Array{std::move(text)});
 }
 
 }  // namespace
 
+const Value* Fields::field(std::string_view name) const {
+  const auto found = std::ranges::find(object_, name, &Value::Map::value_type::first);
+  return found == object_.end() || found->second.is_null() ? nullptr : &found->second;
+}
+
 std::string Fields::text(std::string_view name, std::size_t longest) {
-  const Value* value = call_.field(name);
+  const Value* value = field(name);
   if (!value) return {};
   const auto* text = value->if_string();
   if (!text) return wrong(name, "must be a string"), std::string{};
@@ -42,25 +55,30 @@ std::string Fields::text(std::string_view name, std::size_t longest) {
 }
 
 std::string Fields::required_text(std::string_view name, std::size_t longest) {
-  const Value* value = call_.field(name);
+  const Value* value = field(name);
   if (!value || *value == Value{""}) wrong(name, "is required");
   return text(name, longest);
 }
 
 std::optional<std::int64_t> Fields::whole(std::string_view name, std::int64_t least,
                                           std::int64_t most) {
-  const Value* value = call_.field(name);
+  const Value* value = field(name);
   if (!value) return std::nullopt;
   const auto number = whole_number(*value);
   if (!number || *number < least || *number > most) {
-    wrong(name, fmt::format("must be a whole number from {} to {}", least, most));
+    wrong(name, outside(least, most));
     return std::nullopt;
   }
   return number;
 }
 
+std::int64_t Fields::required_whole(std::string_view name, std::int64_t least, std::int64_t most) {
+  if (!field(name)) wrong(name, "is required");
+  return whole(name, least, most).value_or(least);
+}
+
 std::string Fields::word(std::string_view name, std::initializer_list<std::string_view> words) {
-  const Value* value = call_.field(name);
+  const Value* value = field(name);
   if (!value) return std::string{*words.begin()};
   for (const auto word : words) {
     if (const auto* given = value->if_string(); given && *given == word) return *given;
@@ -69,8 +87,15 @@ std::string Fields::word(std::string_view name, std::initializer_list<std::strin
   return std::string{*words.begin()};
 }
 
+bool Fields::flag(std::string_view name) {
+  const Value* value = field(name);
+  if (!value) return false;
+  if (const auto* given = value->if_boolean()) return *given;
+  return wrong(name, "must be true or false"), false;
+}
+
 std::optional<Value> Fields::object(std::string_view name) {
-  const Value* value = call_.field(name);
+  const Value* value = field(name);
   if (!value) return std::nullopt;
   // An empty list is how some clients write an empty object.
   if (const auto* list = value->if_array(); list && list->empty()) return Value{Value::Map{}};
@@ -78,48 +103,96 @@ std::optional<Value> Fields::object(std::string_view name) {
   return *value;
 }
 
+const Value::Array& Fields::list(std::string_view name) {
+  static const Value::Array none;
+  const Value* value = field(name);
+  if (!value) return none;
+  if (const auto* list = value->if_array()) return *list;
+  return wrong(name, "must be a list"), none;
+}
+
+std::vector<std::string> Fields::texts(std::string_view name) {
+  std::vector<std::string> items;
+  for (const Value& item : list(name)) {
+    if (!item.if_string()) wrong(fmt::format("{}.{}", name, items.size()), "must be a string");
+    items.push_back(item.if_string() ? *item.if_string() : "");
+  }
+  return items;
+}
+
+std::vector<std::int64_t> Fields::wholes(std::string_view name, std::int64_t least) {
+  std::vector<std::int64_t> items;
+  for (const Value& item : list(name)) {
+    const auto number = whole_number(item);
+    if (!number || *number < least) {
+      wrong(fmt::format("{}.{}", name, items.size()), outside(least, INT64_MAX));
+    }
+    items.push_back(number.value_or(least));
+  }
+  return items;
+}
+
 Payload Fields::arguments(Named named) {
-  const Value* input = call_.field("input");
+  const Value* input = field("input");
   if (!input) return encoded(Value::Array{});
   if (input->if_array()) return encoded(*input);
   const auto* object = input->if_map();
   if (!object) return wrong("input", "must be a list, an object or an envelope"), Payload{};
-  if (is_envelope(*input)) return envelope(*object);
+  if (is_envelope(*input)) return envelope("input", *input);
   if (named == Named::as_map) return encoded(*input);
   Value::Array in_order;
   for (const auto& [name, value] : *object) in_order.push_back(value);
   return encoded(std::move(in_order));
 }
 
-Payload Fields::envelope(const Value::Map& object) {
-  const Value* codec = nullptr;
-  const Value* blob = nullptr;
-  for (const auto& [key, value] : object) (key == "codec" ? codec : blob) = &value;
-  if (!codec->if_string() || *codec->if_string() != avro_codec) {
-    return wrong("input.codec", "must be avro"), Payload{};
-  }
-  if (!blob->if_string()) return wrong("input.blob", "must be base64 text"), Payload{};
-  auto payload = payload_from_blob(avro_codec, *blob->if_string());
-  if (!payload) return wrong("input.blob", payload.error().message), Payload{};
-  if (auto sound = check_avro(payload->bytes); !sound) {
-    return wrong("input.blob", sound.error().message), Payload{};
-  }
-  return *std::move(payload);
+Payload Fields::envelope(std::string_view name, const Value& value) {
+  return read_envelope(value, path_of(name), errors_);
 }
 
 void Fields::refuse(std::initializer_list<std::string_view> names) {
   for (const auto name : names) {
-    if (call_.field(name)) wrong(name, "is not supported");
+    if (field(name)) wrong(name, "is not supported");
   }
 }
 
 void Fields::wrong(std::string_view name, std::string text) {
-  errors_.emplace_back(std::string{name}, Value::Array{std::move(text)});
+  note(errors_, path_of(name), std::move(text));
+}
+
+void Fields::also_wrong(Value::Map errors) {
+  std::ranges::move(errors, std::back_inserter(errors_));
+}
+
+std::string Fields::path_of(std::string_view name) const {
+  return path_.empty() ? std::string{name} : fmt::format("{}.{}", path_, name);
+}
+
+Payload encoded(const Value& value) {
+  auto payload = encode(value);
+  // What JSON can say, Avro can.
+  return payload ? *std::move(payload) : Payload{};
 }
 
 bool is_envelope(const Value& value) {
   const auto* map = value.if_map();
-  return map && map->size() == 2 && value.find("codec") && value.find("blob");
+  return map && map->size() == 2 && value.find("codec") &&
+         (value.find("blob") || value.find("external_storage"));
+}
+
+Payload read_envelope(const Value& value, std::string_view field, Value::Map& errors) {
+  const auto no = [&](std::string_view part, std::string text) {
+    note(errors, fmt::format("{}{}", field, part), std::move(text));
+    return Payload{};
+  };
+  if (!is_envelope(value)) return no("", "must be an envelope of codec and blob");
+  if (*value.find("codec") != Value{avro_codec}) return no(".codec", "must be avro");
+  const Value* blob = value.find("blob");
+  if (!blob) return no("", "is in external storage, which is not supported yet");
+  if (!blob->if_string()) return no(".blob", "must be base64 text");
+  auto payload = payload_from_blob(avro_codec, *blob->if_string());
+  if (!payload) return no(".blob", payload.error().message);
+  if (auto sound = check_avro(payload->bytes); !sound) return no(".blob", sound.error().message);
+  return *std::move(payload);
 }
 
 Value envelope_of(const Payload& payload) {

@@ -13,33 +13,53 @@ enum class Named { as_map, in_order };
 
 class Fields {
  public:
-  explicit Fields(const Call& call) : call_(call) {}
+  explicit Fields(const Call& call) : Fields(call.body, {}) {}
+  // An object within the body: what is wrong with its fields is said under its path. It is only
+  // borrowed.
+  Fields(const Value::Map& object, std::string path) : object_(object), path_(std::move(path)) {}
+  Fields(Value::Map&& object, std::string path) = delete;
 
+  // Null when there is no such field, or null in it.
+  const Value* field(std::string_view name) const;
   // Empty when absent.
   std::string text(std::string_view name, std::size_t longest);
   std::string required_text(std::string_view name, std::size_t longest);
   std::optional<std::int64_t> whole(std::string_view name, std::int64_t least, std::int64_t most);
+  std::int64_t required_whole(std::string_view name, std::int64_t least, std::int64_t most);
   // One of these words; the first when absent.
   std::string word(std::string_view name, std::initializer_list<std::string_view> words);
+  bool flag(std::string_view name);  // false when absent
   std::optional<Value> object(std::string_view name);
+  // Empty when absent. What is wrong with an item is said under its number.
+  const Value::Array& list(std::string_view name);
+  std::vector<std::string> texts(std::string_view name);
+  std::vector<std::int64_t> wholes(std::string_view name, std::int64_t least);
   // The payload of `input`: a list of arguments, none when it is absent.
   Payload arguments(Named named);
+  // What came under that name and must be an envelope.
+  Payload envelope(std::string_view name, const Value& value);
   // Fields that other servers knew, or that mean something else here.
   void refuse(std::initializer_list<std::string_view> names);
 
   void wrong(std::string_view name, std::string text);
+  void also_wrong(Value::Map errors);  // of an object within this one: the paths are whole already
+  std::string path_of(std::string_view name) const;
   bool fine() const { return errors_.empty(); }
-  Answer errors() { return invalid(std::move(errors_)); }
+  Answer errors() { return invalid(take_errors()); }
+  Value::Map take_errors() { return std::exchange(errors_, {}); }
 
  private:
-  Payload envelope(const Value::Map& object);
-
-  const Call& call_;
+  const Value::Map& object_;
+  const std::string path_;
   Value::Map errors_;
 };
 
-// {codec, blob} and nothing else.
+Payload encoded(const Value& value);
+// {codec, blob} or {codec, external_storage}, and nothing else.
 bool is_envelope(const Value& value);
+// The payload in an envelope. Every one that comes in is looked through, and what is wrong is noted
+// under the field, its codec or its blob; the payload is then empty.
+Payload read_envelope(const Value& value, std::string_view field, Value::Map& errors);
 Value envelope_of(const Payload& payload);
 // The JSON form of what is in it; null when nobody here can read it.
 Value projection_of(const Payload& payload);

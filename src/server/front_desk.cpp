@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace dw::server {
 namespace {
@@ -51,10 +52,53 @@ Response finished(Answer answer, Plane plane, const Subject& subject) {
   if (answer.status == 429 || answer.status == 503) {
     response.headers.push_back({"Retry-After", "1"});
   }
-  response.body =
-      to_json(enveloped(plane, answer.status) ? with_envelope(std::move(answer.body), subject)
-                                              : std::move(answer.body));
+  if (plane == Plane::worker) {
+    response.headers.push_back(
+        {std::string{worker_protocol_header}, std::string{worker_protocol_version}});
+    with_worker_envelope(answer);
+  }
+  if (enveloped(plane, answer.status)) {
+    answer.body = with_envelope(std::move(answer.body), subject);
+  }
+  response.body = body_text(std::move(answer));
   return response;
+}
+
+// "1.2": our major, and a minor no newer than ours.
+bool speaks_our_protocol(std::string_view version) {
+  const auto number = [](std::string_view text) {
+    int value = -1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc{} && end == text.data() + text.size() && text.front() != '-' ? value
+                                                                                           : -1;
+  };
+  const auto parts = [&](std::string_view text) {
+    const auto dot = text.find('.');
+    if (dot == 0 || dot == std::string_view::npos || dot + 1 == text.size()) {
+      return std::pair{-1, -1};
+    }
+    return std::pair{number(text.substr(0, dot)), number(text.substr(dot + 1))};
+  };
+  const auto [major, minor] = parts(version);
+  const auto [our_major, our_minor] = parts(worker_protocol_version);
+  return major == our_major && minor >= 0 && minor <= our_minor;
+}
+
+std::optional<Answer> wrong_version(const Request& request, Plane plane) {
+  const bool worker = plane == Plane::worker;
+  const auto header = worker ? worker_protocol_header : control_plane_header;
+  const auto supported = worker ? worker_protocol_version : control_plane_version;
+  const auto version = trimmed(request.header(header));
+  if (worker ? speaks_our_protocol(version) : version == supported) return {};
+  const bool missing = version.empty();
+  return refusal(400,
+                 fmt::format("{}_{}_version", missing ? "missing" : "unsupported",
+                             worker ? "protocol" : "control_plane"),
+                 missing ? fmt::format("the header {} is missing", header)
+                         : fmt::format("version '{}' is not spoken here", version),
+                 {{"supported_version", supported},
+                  {"requested_version", missing ? Value{} : Value{version}},
+                  {"remediation", fmt::format("send {}: {}", header, supported)}});
 }
 
 }  // namespace
@@ -66,10 +110,11 @@ const Value* Call::field(std::string_view name) const {
   return nullptr;
 }
 
-FrontDesk::FrontDesk(DeskOptions options, Service& service)
+FrontDesk::FrontDesk(DeskOptions options, Service& control, Service& worker)
     : options_(std::move(options)),
       cluster_info_(to_json(server::cluster_info(options_.about))),
-      service_(service) {}
+      control_(control),
+      worker_(worker) {}
 
 void FrontDesk::handle(Request request, Respond respond) {
   const auto path = parse_path(request.target);
@@ -77,6 +122,9 @@ void FrontDesk::handle(Request request, Respond respond) {
   if (path) {
     call.match = match(request.method, *path);
     call.query = path->query;
+    call.client = request.client;
+  } else if (request.target.starts_with("/api/worker/")) {
+    call.match.plane = Plane::worker;
   }
   const Plane plane = call.match.plane;
   const Subject subject = subject_of(call.match);
@@ -86,7 +134,8 @@ void FrontDesk::handle(Request request, Respond respond) {
   if (call.operation() == Operation::cluster_info) {
     return respond({200, {{"Content-Type", "application/json"}}, cluster_info_});
   }
-  service_.serve(std::move(call), [respond = std::move(respond), plane, subject](Answer answer) {
+  Service& service = plane == Plane::worker ? worker_ : control_;
+  service.serve(std::move(call), [respond = std::move(respond), plane, subject](Answer answer) {
     respond(finished(std::move(answer), plane, subject));
   });
 }
@@ -159,17 +208,7 @@ std::optional<Answer> FrontDesk::unwelcome(const Request& request, const Match& 
 std::optional<Answer> FrontDesk::misaddressed(const Request& request, const Match& match,
                                               Call& call) const {
   if (match.plane == Plane::open || match.plane == Plane::discovery) return {};
-  const auto version = trimmed(request.header(control_plane_header));
-  if (version != control_plane_version) {
-    const bool missing = version.empty();
-    return refusal(
-        400, missing ? "missing_control_plane_version" : "unsupported_control_plane_version",
-        missing ? fmt::format("the header {} is missing", control_plane_header)
-                : fmt::format("version '{}' is not spoken here", version),
-        {{"supported_version", control_plane_version},
-         {"requested_version", missing ? Value{} : Value{version}},
-         {"remediation", fmt::format("send {}: {}", control_plane_header, control_plane_version)}});
-  }
+  if (auto no = wrong_version(request, match.plane)) return no;
   const bool about_namespaces = match.route->operation == Operation::list_namespaces ||
                                 match.route->operation == Operation::describe_namespace;
   if (about_namespaces) return {};

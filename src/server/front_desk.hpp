@@ -16,11 +16,13 @@ struct Call {
   std::string query;
   Namespace ns;
   Value::Map body;
+  std::optional<std::weak_ptr<const void>> client = {};  // expires when the caller hangs up
 
   Operation operation() const { return match.route->operation; }
   std::optional<std::string> parameter(std::string_view name) const {
     return query_value(query, name);
   }
+  bool hung_up() const { return client && client->expired(); }
   // Null when the body has no such field, or has null there.
   const Value* field(std::string_view name) const;
 };
@@ -43,7 +45,7 @@ struct DeskOptions {
 
 class FrontDesk final : public Handler {
  public:
-  FrontDesk(DeskOptions options, Service& service);
+  FrontDesk(DeskOptions options, Service& control, Service& worker);
 
   void handle(Request request, Respond respond) override;
 
@@ -55,7 +57,8 @@ class FrontDesk final : public Handler {
 
   const DeskOptions options_;
   const std::string cluster_info_;
-  Service& service_;
+  Service& control_;
+  Service& worker_;
 };
 
 }  // namespace dw::server

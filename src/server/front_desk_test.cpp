@@ -21,7 +21,7 @@ class AtTheDesk : public ::testing::Test {
  protected:
   Response ask(Request request) {
     Response given;
-    FrontDesk desk{options, service};
+    FrontDesk desk{options, service, service};
     desk.handle(std::move(request), [&](Response response) { given = std::move(response); });
     return given;
   }
@@ -172,7 +172,7 @@ TEST_F(AtTheDesk, ClusterInfoNeedsACredentialAndNoVersion) {
   EXPECT_EQ(response.status, 200);
   const auto all = body(response);
   EXPECT_EQ(*all.find("control_plane")->find("version"), Value{"2"});
-  EXPECT_EQ(*all.find("worker_protocol")->find("version"), Value{"1.15"});
+  EXPECT_EQ(*all.find("worker_protocol")->find("version"), Value{"1.19"});
   EXPECT_EQ(*all.find("auth_composition_contract")->find("version"), Value{1});
 }
 

@@ -1,6 +1,8 @@
 // One HTTP exchange, without the sockets.
 #pragma once
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +20,7 @@ struct Request {
   std::vector<Header> headers;
   std::string body;
   bool too_large = false;  // the body was longer than the limit and has not been read
+  std::optional<std::weak_ptr<const void>> client = {};  // expires when the caller hangs up
 
   // The value of the first header of that name, in any case; empty when there is none.
   std::string_view header(std::string_view name) const;

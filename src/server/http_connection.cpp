@@ -325,6 +325,7 @@ void Connection::hand_over(bool too_large) {
   request.method = message.method_string();
   request.target = message.target();
   request.too_large = too_large;
+  request.client = weak_from_this();
   request.headers.reserve(static_cast<std::size_t>(std::distance(message.begin(), message.end())));
   for (const auto& field : message) {
     request.headers.push_back({std::string{field.name_string()}, std::string{field.value()}});

@@ -33,6 +33,32 @@ constexpr Route table[] = {
     {"POST", "workflows/{workflow}/runs/{run}/cancel", Op::cancel, Plane::workflows, operators},
     {"POST", "workflows/{workflow}/runs/{run}/terminate", Op::terminate, Plane::workflows,
      operators},
+    {"GET", "workers", Op::list_workers, Plane::control, operators},
+    {"GET", "workers/{worker}", Op::describe_worker, Plane::control, operators},
+    {"DELETE", "workers/{worker}", Op::remove_worker, Plane::control, admins},
+    {"POST", "worker/register", Op::register_worker, Plane::worker, workers_only},
+    {"DELETE", "worker/registrations/{worker}", Op::deregister_worker, Plane::worker, workers_only},
+    {"POST", "worker/heartbeat", Op::heartbeat_worker, Plane::worker, workers_only},
+    {"POST", "worker/workflow-tasks/poll", Op::poll_workflow_task, Plane::worker, workers_only},
+    {"POST", "worker/workflow-tasks/{task}/history", Op::workflow_task_history, Plane::worker,
+     workers_only},
+    {"POST", "worker/workflow-tasks/{task}/complete", Op::complete_workflow_task, Plane::worker,
+     workers_only},
+    {"POST", "worker/workflow-tasks/{task}/fail", Op::fail_workflow_task, Plane::worker,
+     workers_only},
+    {"POST", "worker/workflow-tasks/{task}/heartbeat", Op::heartbeat_workflow_task, Plane::worker,
+     workers_only},
+    {"POST", "worker/activity-tasks/poll", Op::poll_activity_task, Plane::worker, workers_only},
+    {"POST", "worker/activity-tasks/{task}/complete", Op::complete_activity_task, Plane::worker,
+     workers_only},
+    {"POST", "worker/activity-tasks/{task}/fail", Op::fail_activity_task, Plane::worker,
+     workers_only},
+    {"POST", "worker/activity-tasks/{task}/heartbeat", Op::heartbeat_activity_task, Plane::worker,
+     workers_only},
+    {"POST", "worker/query-tasks/poll", Op::poll_query_task, Plane::worker, workers_only},
+    {"POST", "worker/query-tasks/{task}/complete", Op::complete_query_task, Plane::worker,
+     workers_only},
+    {"POST", "worker/query-tasks/{task}/fail", Op::fail_query_task, Plane::worker, workers_only},
 };
 
 std::optional<unsigned char> hex_digit(char c) {
@@ -126,8 +152,10 @@ std::string_view Match::operator[](std::string_view name) const {
 
 Match match(std::string_view method, const Path& path) {
   Match found;
-  if (!path.segments.empty() && path.segments.front() == "workflows") {
-    found.plane = Plane::workflows;
+  if (!path.segments.empty()) {
+    const std::string& first = path.segments.front();
+    if (first == "workflows") found.plane = Plane::workflows;
+    if (first == "worker") found.plane = Plane::worker;
   }
   for (const Route& route : table) {
     if (!fits(route.pattern, path.segments, found)) continue;

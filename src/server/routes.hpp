@@ -15,6 +15,7 @@ enum class Plane {
   discovery,  // cluster/info: authenticated, no version yet
   control,    // everything an operator does
   workflows,  // likewise, with the control_plane envelope around every answer
+  worker,     // what workers poll for and report
 };
 
 enum class Role { worker, operating, admin };
@@ -32,6 +33,8 @@ struct Roles {
 };
 inline constexpr Roles anybody{true, true, true};
 inline constexpr Roles operators{.operating = true, .admin = true};
+inline constexpr Roles admins{.admin = true};
+inline constexpr Roles workers_only{.worker = true};
 
 enum class Operation {
   health,
@@ -52,6 +55,24 @@ enum class Operation {
   terminate,
   repair,
   archive,
+  list_workers,
+  describe_worker,
+  remove_worker,
+  register_worker,
+  deregister_worker,
+  heartbeat_worker,
+  poll_workflow_task,
+  workflow_task_history,
+  complete_workflow_task,
+  fail_workflow_task,
+  heartbeat_workflow_task,
+  poll_activity_task,
+  complete_activity_task,
+  fail_activity_task,
+  heartbeat_activity_task,
+  poll_query_task,
+  complete_query_task,
+  fail_query_task,
 };
 
 struct Route {

@@ -1,0 +1,221 @@
+#include "server/matching.hpp"
+
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <unordered_map>
+
+namespace dw::server {
+namespace {
+
+// For one kind of work on one queue. What is beyond it is offered again from the task table.
+constexpr std::size_t max_waiting_offers = 10'000;
+
+std::string queue_or_default(std::string_view queue) {
+  return std::string{queue.empty() ? "default" : queue};
+}
+
+}  // namespace
+
+// Tasks that need the same are alike to every poll, and polls that can do the same are alike to
+// every task. Both are kept together, so that a search meets each sort once, however many wait.
+struct Matching::State {
+  struct Need {
+    std::string type;
+    std::string compatibility;
+    friend auto operator<=>(const Need&, const Need&) = default;
+  };
+  struct Skill {
+    std::set<std::string, std::less<>> types;
+    bool any_type = false;
+    std::string build_id;
+    friend auto operator<=>(const Skill&, const Skill&) = default;
+
+    bool suits(const Need& need) const {
+      return (any_type || types.contains(need.type)) &&
+             (need.compatibility.empty() || need.compatibility == build_id);
+    }
+  };
+  // Neither a pile, nor a crowd, nor a lane is ever empty: queue names and types come from
+  // outside, and nobody else would remove what they leave behind.
+  using Pile = std::map<engine::TaskKey, dispatch::Offer>;
+  using Crowd = std::map<std::uint64_t, Reply>;  // by order of arrival
+  struct Lane {
+    std::map<Need, Pile> piles;
+    std::map<Skill, Crowd> crowds;
+    std::size_t offers = 0;  // in all piles
+  };
+  using LaneKey = std::tuple<Namespace, std::string, WorkKind>;
+  using Lanes = std::map<LaneKey, Lane>;
+  struct Place {
+    Lanes::iterator lane;
+    std::map<Skill, Crowd>::iterator crowd;
+  };
+
+  State(Executor& executor, const Clock& now_from) : time(executor), clock(now_from) {}
+
+  Reply take_poll(const LaneKey& key, const Need& need);
+  void keep_offer(LaneKey key, Need need, dispatch::Offer offer);
+  std::optional<dispatch::Offer> take_offer(const LaneKey& key, const Skill& skill);
+  std::uint64_t keep_poll(LaneKey key, Skill skill, Reply reply);
+  Reply leave(std::uint64_t number);
+  void expire(std::uint64_t number);
+  void forget_if_idle(Lanes::iterator lane) {
+    if (lane->second.piles.empty() && lane->second.crowds.empty()) lanes.erase(lane);
+  }
+
+  Executor& time;
+  const Clock& clock;
+  std::mutex mutex;  // guards all below; never held while a reply is called
+  Lanes lanes;
+  std::unordered_map<std::uint64_t, Place> places;  // of the polls that wait
+  std::uint64_t arrivals = 0;
+  bool stopped = false;
+};
+
+// The poll that has waited longest; empty when nobody is waiting for this.
+Matching::Reply Matching::State::take_poll(const LaneKey& key, const Need& need) {
+  const auto lane = lanes.find(key);
+  // Those who could take the tasks on a pile would not be waiting.
+  if (lane == lanes.end() || lane->second.piles.contains(need)) return {};
+  std::optional<std::uint64_t> first;
+  for (const auto& [skill, crowd] : lane->second.crowds) {
+    const std::uint64_t arrived = crowd.begin()->first;
+    if ((!first || arrived < *first) && skill.suits(need)) first = arrived;
+  }
+  return first ? leave(*first) : Reply{};
+}
+
+void Matching::State::keep_offer(LaneKey key, Need need, dispatch::Offer offer) {
+  Lane& lane = lanes[std::move(key)];
+  if (lane.offers >= max_waiting_offers) return;
+  const engine::TaskKey task = offer.task;
+  if (lane.piles[std::move(need)].try_emplace(task, std::move(offer)).second) ++lane.offers;
+}
+
+// The oldest task that suits.
+std::optional<dispatch::Offer> Matching::State::take_offer(const LaneKey& key, const Skill& skill) {
+  const auto lane = lanes.find(key);
+  if (lane == lanes.end()) return std::nullopt;
+  auto& piles = lane->second.piles;
+  auto oldest = piles.end();
+  for (auto pile = piles.begin(); pile != piles.end(); ++pile) {
+    if (!skill.suits(pile->first)) continue;
+    const bool older =
+        oldest == piles.end() || pile->second.begin()->first < oldest->second.begin()->first;
+    if (older) oldest = pile;
+  }
+  if (oldest == piles.end()) return std::nullopt;
+  auto offer = std::move(oldest->second.extract(oldest->second.begin()).mapped());
+  --lane->second.offers;
+  if (oldest->second.empty()) piles.erase(oldest);
+  forget_if_idle(lane);
+  return offer;
+}
+
+std::uint64_t Matching::State::keep_poll(LaneKey key, Skill skill, Reply reply) {
+  const std::uint64_t number = ++arrivals;
+  const auto lane = lanes.try_emplace(std::move(key)).first;
+  const auto crowd = lane->second.crowds.try_emplace(std::move(skill)).first;
+  crowd->second.emplace(number, std::move(reply));
+  places.emplace(number, Place{lane, crowd});
+  return number;
+}
+
+// Takes a poll out; empty when it was answered already.
+Matching::Reply Matching::State::leave(std::uint64_t number) {
+  const auto found = places.find(number);
+  if (found == places.end()) return {};
+  const auto [lane, crowd] = found->second;
+  places.erase(found);
+  Reply reply = std::move(crowd->second.extract(number).mapped());
+  if (crowd->second.empty()) lane->second.crowds.erase(crowd);
+  forget_if_idle(lane);
+  return reply;
+}
+
+void Matching::State::expire(std::uint64_t number) {
+  Reply reply;
+  {
+    const std::lock_guard lock{mutex};
+    reply = leave(number);
+  }
+  if (reply) reply({});
+}
+
+Matching::Matching(Executor& time, const Clock& clock)
+    : state_(std::make_shared<State>(time, clock)) {}
+
+Matching::~Matching() {
+  stop();
+}
+
+void Matching::offered(dispatch::Offer offered) {
+  const WorkKind kind = offered.activity.empty() ? WorkKind::workflow : WorkKind::activity;
+  offer(kind, std::move(offered));
+}
+
+void Matching::offer(WorkKind kind, dispatch::Offer offer) {
+  State::LaneKey lane{offer.run.instance.ns, queue_or_default(offer.queue), kind};
+  State::Need need{offer.type, offer.compatibility};
+  Reply reply;
+  {
+    const std::lock_guard lock{state_->mutex};
+    if (state_->stopped) return;
+    reply = state_->take_poll(lane, need);
+    if (!reply) {
+      return state_->keep_offer(std::move(lane), std::move(need), std::move(offer));
+    }
+  }
+  reply({std::move(offer)});
+}
+
+void Matching::poll(Poll asked, Timestamp until, Reply reply) {
+  State::LaneKey lane{std::move(asked.ns), queue_or_default(asked.queue), asked.kind};
+  State::Skill skill{std::move(asked.types), asked.any_type, std::move(asked.build_id)};
+  const bool patient = until > state_->clock.now();
+  Found found;
+  std::optional<std::uint64_t> waiting;
+  {
+    const std::lock_guard lock{state_->mutex};
+    found.stopped = state_->stopped;
+    if (!found.stopped) found.offer = state_->take_offer(lane, skill);
+    if (patient && !found.stopped && !found.offer) {
+      waiting = state_->keep_poll(std::move(lane), std::move(skill), std::move(reply));
+    }
+  }
+  if (!waiting) return reply(std::move(found));
+  state_->time.post_at(until, [weak = std::weak_ptr{state_}, number = *waiting] {
+    if (const auto state = weak.lock()) state->expire(number);
+  });
+}
+
+void Matching::stop() {
+  State::Lanes lanes;
+  {
+    const std::lock_guard lock{state_->mutex};
+    state_->stopped = true;
+    state_->places.clear();
+    lanes.swap(state_->lanes);
+  }
+  for (const auto& [key, lane] : lanes) {
+    for (const auto& [skill, crowd] : lane.crowds) {
+      for (const auto& [number, reply] : crowd) reply({std::nullopt, true});
+    }
+  }
+}
+
+Matching::Stats Matching::stats(const Namespace& ns, std::string_view queue) const {
+  Stats stats;
+  const std::lock_guard lock{state_->mutex};
+  for (const WorkKind kind : {WorkKind::workflow, WorkKind::activity}) {
+    const auto lane = state_->lanes.find({ns, queue_or_default(queue), kind});
+    if (lane == state_->lanes.end()) continue;
+    (kind == WorkKind::workflow ? stats.workflow_tasks : stats.activity_tasks) =
+        lane->second.offers;
+    for (const auto& [skill, crowd] : lane->second.crowds) stats.polls += crowd.size();
+  }
+  return stats;
+}
+
+}  // namespace dw::server

@@ -1,0 +1,69 @@
+// Queries that workers elsewhere answer. Nothing of them is recorded: they live as long as somebody
+// waits for the answer.
+#pragma once
+#include "core/ulid.hpp"
+#include "server/matching.hpp"
+#include "server/workers.hpp"
+
+#include <mutex>
+#include <unordered_map>
+
+namespace dw::server {
+
+// What a worker has to know to answer.
+struct QueryQuestion {
+  Namespace ns;
+  std::string queue;
+  std::string workflow_type;
+  std::string compatibility;
+  Value::Map task = {};      // the fields of the task, without those of its delivery
+  std::string history = {};  // of the run, a JSON list
+};
+
+inline constexpr auto query_lease = std::chrono::seconds{10};
+
+class QueryTasks {
+ public:
+  struct Outcome {
+    std::optional<Payload> result = {};
+    // Without one: why, as the caller is told.
+    int status = 409;
+    std::string reason = {};
+    std::string message = {};
+    Value::Map more = {};
+  };
+  using Asked = std::function<void(Outcome outcome)>;
+
+  QueryTasks(Matching& matching, Executor& time, const Clock& clock, Random& random);
+
+  void ask(QueryQuestion question, Asked asked);
+
+  // For the worker plane: the task behind an offer, if somebody still waits for it; and its answer.
+  std::optional<Answer> claim(const std::string& id, const std::string& worker);
+  Answer complete(const Call& call);
+  Answer fail(const Call& call);
+
+ private:
+  struct Task {
+    QueryQuestion question;
+    Asked asked;
+    std::int64_t attempt = 0;
+    std::string owner = {};
+    Timestamp lease_expires_at = {};
+  };
+
+  // Takes the task out if whoever calls holds it; else says why not.
+  std::variant<Asked, Answer> settle(const Call& call);
+  void offer(const std::string& id, const QueryQuestion& question);
+  void give_up(const std::string& id);
+  void offer_again(const std::string& id, std::int64_t attempt);
+
+  Matching& matching_;
+  Executor& time_;
+  const Clock& clock_;
+  std::mutex mutex_;
+  UlidSource ulids_;                             // guarded by mutex_
+  std::unordered_map<std::string, Task> tasks_;  // guarded by mutex_
+};
+
+}  // namespace dw::server

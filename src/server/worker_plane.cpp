@@ -1,0 +1,416 @@
+#include "server/worker_plane.hpp"
+
+#include "server/addressed.hpp"
+#include "server/worker_tasks.hpp"
+
+#include <fmt/format.h>
+
+namespace dw::server {
+namespace {
+
+constexpr std::int64_t usual_patience = 30;
+constexpr std::size_t most_commands = 1'000;
+
+std::string_view word_of(WorkKind kind) {
+  switch (kind) {
+    case WorkKind::workflow:
+      return "workflow";
+    case WorkKind::activity:
+      return "activity";
+    case WorkKind::query:
+      return "query";
+  }
+  return "unknown";
+}
+
+Poll poll_of(const Worker& worker, WorkKind kind) {
+  Poll poll;
+  poll.ns = worker.ns;
+  poll.queue = worker.queue;
+  poll.kind = kind;
+  poll.worker_id = worker.worker_id;
+  poll.build_id = worker.build_id;
+  poll.any_type = worker.takes_all();
+  const auto& types = kind == WorkKind::activity ? worker.activity_types : worker.workflow_types;
+  poll.types = {types.begin(), types.end()};
+  return poll;
+}
+
+Answer too_many_commands(const Call& call, std::size_t count) {
+  return refusal(422, "structural_limit_exceeded",
+                 fmt::format("task {} was completed with {} commands, the limit is {}",
+                             call.match["task"], count, most_commands),
+                 {{"outcome", "rejected"},
+                  {"recorded", false},
+                  {"limit_kind", "command_batch_size"},
+                  {"current_value", static_cast<std::int64_t>(count)},
+                  {"configured_limit", static_cast<std::int64_t>(most_commands)}});
+}
+
+Answer nothing_found(bool stopped) {
+  return {200, {{"task", Value{}}, {"poll_status", stopped ? "stopped" : "timeout"}}};
+}
+
+}  // namespace
+
+// A poll on its way to its answer.
+struct WorkerPlane::Polling {
+  Call call;
+  Worker worker;
+  WorkKind kind = WorkKind::workflow;
+  Timestamp until;
+  std::int64_t page_size = 0;  // 0: the whole history
+  std::string key;             // in the memory of polls
+  Reply reply;
+};
+
+WorkerPlane::WorkerPlane(WorkerPlaneParts parts)
+    : parts_(std::move(parts)), memory_(parts_.clock), ulids_(parts_.random) {}
+
+void WorkerPlane::serve(Call call, Reply reply) {
+  switch (call.operation()) {
+    case Operation::register_worker:
+      return register_worker(call, std::move(reply));
+    case Operation::deregister_worker:
+      return deregister_worker(std::move(call), std::move(reply));
+    case Operation::heartbeat_worker:
+      return reply(parts_.workers.heartbeat(call));
+    case Operation::poll_workflow_task:
+      return poll(call, WorkKind::workflow, std::move(reply));
+    case Operation::poll_activity_task:
+      return poll(call, WorkKind::activity, std::move(reply));
+    case Operation::poll_query_task:
+      return poll(call, WorkKind::query, std::move(reply));
+    case Operation::workflow_task_history:
+      return task_history(call, std::move(reply));
+    case Operation::complete_workflow_task:
+      return complete_task(std::move(call), std::move(reply));
+    case Operation::fail_workflow_task:
+      return fail_task(std::move(call), std::move(reply));
+    case Operation::heartbeat_workflow_task:
+      return heartbeat_task(std::move(call), std::move(reply));
+    case Operation::complete_activity_task:
+      return finish_activity(std::move(call), false, std::move(reply));
+    case Operation::fail_activity_task:
+      return finish_activity(std::move(call), true, std::move(reply));
+    case Operation::heartbeat_activity_task:
+      return heartbeat_activity(std::move(call), std::move(reply));
+    case Operation::complete_query_task:
+    case Operation::fail_query_task:
+      memory_.forget(std::string{call.match["task"]});
+      return reply(call.operation() == Operation::fail_query_task ? parts_.queries.fail(call)
+                                                                  : parts_.queries.complete(call));
+    default:
+      return reply(refusal(404, "not_found", "nobody here does that"));
+  }
+}
+
+void WorkerPlane::register_worker(const Call& call, Reply reply) {
+  std::string fresh;
+  {
+    const std::lock_guard lock{mutex_};
+    fresh = ulids_.next(parts_.clock.now());
+  }
+  Answer answer = parts_.workers.register_worker(call, std::move(fresh));
+  if (answer.status >= 300) return reply(std::move(answer));
+  // A worker registers once in its life: it must not have to know that we were started again.
+  Value::Map registration = call.body;
+  const std::string id = *Value{answer.body}.find("worker_id")->if_string();
+  if (!call.field("worker_id")) registration.emplace_back("worker_id", id);
+  std::vector<store::Document> documents = parts_.workers.take_forgotten();
+  documents.push_back({std::string{registration_kind}, call.ns, id, to_json(Value{registration})});
+  keep(std::move(documents), call, std::move(answer), std::move(reply));
+}
+
+void WorkerPlane::keep(std::vector<store::Document> documents, const Call& call, Answer answer,
+                       Reply reply) {
+  parts_.writer.post([this, documents = std::move(documents), call, answer = std::move(answer),
+                      reply = std::move(reply)] {
+    for (const store::Document& document : documents) {
+      if (auto kept = parts_.store.put_document(document); !kept) {
+        return reply(failed(kept.error(), call));
+      }
+    }
+    reply(answer);
+  });
+}
+
+void WorkerPlane::deregister_worker(Call call, Reply reply) {
+  std::string worker{call.match["worker"]};
+  memory_.forget_worker(call.ns, worker);
+  if (!parts_.workers.find(call.ns, worker)) return reply(parts_.workers.deregister(call, 0));
+  parts_.dispatch.release_worker(
+      std::move(worker),
+      [this, call = std::move(call), reply = std::move(reply)](Result<std::int64_t> released) {
+        if (!released) return reply(failed(released.error(), call));
+        Answer answer = parts_.workers.deregister(call, *released);
+        keep({{std::string{registration_kind}, call.ns, std::string{call.match["worker"]}, {}}},
+             call, std::move(answer), reply);
+      });
+}
+
+// ---- polls
+
+void WorkerPlane::poll(const Call& call, WorkKind kind, Reply reply) {
+  auto admitted = parts_.workers.admit(call);
+  if (auto* no = std::get_if<Answer>(&admitted)) return reply(std::move(*no));
+  Fields fields{call};
+  const auto patience = fields.whole("timeout_seconds", 0, 60).value_or(usual_patience);
+  const auto request_id = fields.text("poll_request_id", 255);
+  const auto page_size = fields.whole("history_page_size", 1, 1000).value_or(0);
+  if (!fields.fine()) return reply(fields.errors());
+
+  auto polling = std::make_shared<Polling>();
+  polling->call = call;
+  polling->worker = std::move(std::get<Worker>(admitted));
+  polling->kind = kind;
+  polling->until = parts_.clock.now() + std::chrono::seconds{patience};
+  polling->page_size = page_size;
+  const Worker& worker = polling->worker;
+  polling->key =
+      PollMemory::key(worker.ns, worker.queue, worker.worker_id, word_of(kind), request_id);
+  if (!memory_.begin(polling->key, reply)) return;
+  polling->reply = std::move(reply);
+  look_for_work(std::move(polling));
+}
+
+// An offer may be stale; then the search goes on.
+void WorkerPlane::look_for_work(std::shared_ptr<Polling> polling) {
+  const Timestamp until = polling->until;
+  Poll wanted = poll_of(polling->worker, polling->kind);
+  parts_.matching.poll(std::move(wanted), until, [this, polling](Matching::Found found) {
+    if (!found.offer) {
+      return memory_.answer(polling->key, {}, {}, nothing_found(found.stopped), polling->reply);
+    }
+    if (polling->call.hung_up()) {
+      // Nobody would hear of it: it is for another.
+      parts_.matching.offer(polling->kind, *std::move(found.offer));
+      return memory_.answer(polling->key, {}, {}, nothing_found(false), polling->reply);
+    }
+    switch (polling->kind) {
+      case WorkKind::workflow:
+        return claim_task(polling, *found.offer);
+      case WorkKind::activity:
+        return claim_activity(polling, *found.offer);
+      case WorkKind::query:
+        return claim_query(polling, *found.offer);
+    }
+  });
+}
+
+void WorkerPlane::claim_task(std::shared_ptr<Polling> polling, const dispatch::Offer& offer) {
+  dispatch::ClaimTaskJob job;
+  job.owner = polling->worker.worker_id;
+  job.habit = habit_of(polling->worker.runtime);
+  job.reply = [this, polling](Result<std::optional<dispatch::ClaimedTask>> claimed) {
+    if (!claimed) {
+      return memory_.answer(polling->key, {}, {}, failed(claimed.error(), polling->call),
+                            polling->reply);
+    }
+    if (!*claimed) return look_for_work(polling);
+    const dispatch::ClaimedTask& task = **claimed;
+    const std::string id = wire_task_id(task.task, task.about.habit);
+    held_.note(task.task, task.run);
+    memory_.answer(polling->key, id, task.lease_expires_at,
+                   task_answer(task, polling->worker, polling->page_size), polling->reply);
+  };
+  parts_.dispatch.claim_task(offer.run, std::move(job));
+}
+
+void WorkerPlane::claim_activity(std::shared_ptr<Polling> polling, const dispatch::Offer& offer) {
+  dispatch::ClaimActivityJob job;
+  job.activity_id = offer.activity;
+  job.owner = polling->worker.worker_id;
+  job.reply = [this, polling](Result<std::optional<dispatch::ClaimedActivity>> claimed) {
+    if (!claimed) {
+      return memory_.answer(polling->key, {}, {}, failed(claimed.error(), polling->call),
+                            polling->reply);
+    }
+    if (!*claimed) return look_for_work(polling);
+    const dispatch::ClaimedActivity& work = **claimed;
+    held_.note(work.task, work.run);
+    memory_.answer(polling->key, work.task.str(), work.activity.lease_expires_at,
+                   activity_answer(work), polling->reply);
+  };
+  parts_.dispatch.claim_activity(offer.run, std::move(job));
+}
+
+void WorkerPlane::claim_query(std::shared_ptr<Polling> polling, const dispatch::Offer& offer) {
+  auto claimed = parts_.queries.claim(offer.task.id.str(), polling->worker.worker_id);
+  if (!claimed) return look_for_work(std::move(polling));
+  memory_.answer(polling->key, offer.task.id.str(), parts_.clock.now() + query_lease,
+                 *std::move(claimed), polling->reply);
+}
+
+// ---- reports
+
+void WorkerPlane::with_run(const Call& call, std::string_view task_id, Reply reply, At then) {
+  const TaskId task = task_of(task_id);
+  if (auto run = held_.find(task)) {
+    // Of another namespace: as if it were not there.
+    if (run->instance.ns != call.ns) return reply(no_such_task(call, task_id));
+    return then(*std::move(run));
+  }
+  // From before this process began, or of a worker that took its time.
+  parts_.reader.post([this, call, task, id = std::string{task_id}, reply = std::move(reply),
+                      then = std::move(then)]() mutable {
+    const RunId run{task.str().substr(0, task.str().find('.'))};
+    const auto row = parts_.store.find_run(run);
+    if (!row) return reply(failed(row.error(), call));
+    if (!*row || (*row)->ns != call.ns) return reply(no_such_task(call, id));
+    then({{(*row)->ns, (*row)->instance_id}, run});
+  });
+}
+
+void WorkerPlane::task_history(const Call& call, Reply reply) {
+  Fields fields{call};
+  const auto holder = read_holder(fields, call.match["task"]);
+  const auto token = fields.required_text("next_history_page_token", 255);
+  const auto page_size = fields.whole("history_page_size", 1, 1000).value_or(1000);
+  if (!fields.fine()) return reply(fields.errors());
+  const auto page = parse_page_token(token);
+  if (!page) {
+    return reply(refusal(400, "invalid_page_token",
+                         "the page token is not one that this server gave out; poll again"));
+  }
+  const auto read = [this, call, page = *page, page_size, reply](const RunId& run) {
+    const auto loaded = parts_.store.load_run(run);
+    if (!loaded) return reply(failed(loaded.error(), call));
+    if (!*loaded) {
+      return reply(refusal(404, "history_not_available",
+                           fmt::format("the run of task {} is gone", call.match["task"])));
+    }
+    auto answer = history_page(**loaded, page, page_size);
+    if (!answer) return reply(failed(answer.error(), call));
+    answer->body.emplace_back("task_id", call.match["task"]);
+    answer->body.emplace_back("workflow_task_attempt", *call.field("workflow_task_attempt"));
+    reply(*std::move(answer));
+  };
+  // Only for whoever holds the task, who shows thereby that it is alive.
+  with_run(call, call.match["task"], reply,
+           [this, call, holder, read, reply](dispatch::RunAddress run) {
+             const RunId id = run.run_id;
+             parts_.dispatch.hold_task(
+                 std::move(run),
+                 {holder, [this, call, read, id, reply](Result<dispatch::TaskAnswer> answer) {
+                    if (!answer) return reply(failed(answer.error(), call));
+                    if (!answer->recorded) {
+                      return reply(told_about_lease(call, *answer));
+                    }
+                    parts_.reader.post([read, id] { read(id); });
+                  }});
+           });
+}
+
+void WorkerPlane::complete_task(Call call, Reply reply) {
+  Fields fields{call};
+  dispatch::CompleteTaskJob job;
+  job.holder = read_holder(fields, call.match["task"]);
+  auto read = read_commands(call.field("commands"));
+  fields.also_wrong(std::move(read.errors));
+  if (!fields.fine()) return reply(fields.errors());
+  if (read.commands.size() > most_commands) {
+    return reply(too_many_commands(call, read.commands.size()));
+  }
+  job.commands = std::move(read.commands);
+  with_run(call, call.match["task"], reply,
+           [this, call, job = std::move(job), reply](dispatch::RunAddress run) mutable {
+             job.reply = [this, call, reply = std::move(reply),
+                          task = job.holder.task](Result<dispatch::TaskAnswer> answer) {
+               if (!answer) return reply(failed(answer.error(), call));
+               if (answer->recorded) {
+                 held_.forget(task);
+                 memory_.forget(std::string{call.match["task"]});
+               }
+               reply(told_about_task(call, *answer, "completed"));
+             };
+             parts_.dispatch.complete_task(std::move(run), std::move(job));
+           });
+}
+
+void WorkerPlane::fail_task(Call call, Reply reply) {
+  Fields fields{call};
+  const auto holder = read_holder(fields, call.match["task"]);
+  auto read = read_failure(call.field("failure"));
+  fields.also_wrong(std::move(read.errors));
+  if (!fields.fine()) return reply(fields.errors());
+  // "There is nothing to do": the task is done, and the run waits for what it waits for.
+  const bool parks = read.failure.exception_type == "WorkflowTaskWaitingForHistory";
+  with_run(call, call.match["task"], reply,
+           [this, call, holder, parks, reply](dispatch::RunAddress run) {
+             auto then = [this, call, parks, reply](Result<dispatch::TaskAnswer> answer) {
+               if (!answer) return reply(failed(answer.error(), call));
+               if (answer->recorded) memory_.forget(std::string{call.match["task"]});
+               reply(told_about_task(call, *answer, parks ? "waiting_for_history" : "failed"));
+             };
+             if (parks) {
+               parts_.dispatch.complete_task(std::move(run), {holder, {}, std::move(then)});
+             } else {
+               parts_.dispatch.fail_task(std::move(run), {holder, std::move(then)});
+             }
+           });
+}
+
+void WorkerPlane::heartbeat_task(Call call, Reply reply) {
+  Fields fields{call};
+  const auto holder = read_holder(fields, call.match["task"]);
+  if (!fields.fine()) return reply(fields.errors());
+  with_run(call, call.match["task"], reply, [this, call, holder, reply](dispatch::RunAddress run) {
+    parts_.dispatch.hold_task(std::move(run),
+                              {holder, [call, reply](Result<dispatch::TaskAnswer> answer) {
+                                 if (!answer) return reply(failed(answer.error(), call));
+                                 reply(told_about_lease(call, *answer));
+                               }});
+  });
+}
+
+void WorkerPlane::finish_activity(Call call, bool failed_attempt, Reply reply) {
+  Fields fields{call};
+  dispatch::FinishActivityJob job;
+  job.outcome.attempt_id = AttemptId{fields.required_text("activity_attempt_id", 255)};
+  job.owner = fields.required_text("lease_owner", 255);
+  job.task = task_of(call.match["task"]);
+  if (failed_attempt) {
+    auto read = read_failure(call.field("failure"));
+    fields.also_wrong(std::move(read.errors));
+    job.outcome.outcome = std::move(read.failure);
+  } else {
+    auto read = read_result(call.field("result"), "result");
+    fields.also_wrong(std::move(read.errors));
+    job.outcome.outcome = std::move(read.payload);
+  }
+  if (!fields.fine()) return reply(fields.errors());
+  with_run(
+      call, call.match["task"], reply,
+      [this, call, failed_attempt, job = std::move(job), reply](dispatch::RunAddress run) mutable {
+        job.answer = [this, call, failed_attempt, reply](Result<dispatch::AttemptAnswer> answer) {
+          if (!answer) return reply(failed(answer.error(), call));
+          if (answer->recorded) {
+            held_.forget(task_of(call.match["task"]));
+            memory_.forget(std::string{call.match["task"]});
+          }
+          reply(told_about_attempt(call, *answer, failed_attempt));
+        };
+        parts_.dispatch.finish_activity(std::move(run), std::move(job));
+      });
+}
+
+void WorkerPlane::heartbeat_activity(Call call, Reply reply) {
+  Fields fields{call};
+  dispatch::HeartbeatJob job;
+  job.attempt_id = AttemptId{fields.required_text("activity_attempt_id", 255)};
+  job.owner = fields.required_text("lease_owner", 255);
+  job.task = task_of(call.match["task"]);
+  job.progress = read_progress(fields);
+  if (!fields.fine()) return reply(fields.errors());
+  with_run(call, call.match["task"], reply,
+           [this, call, job = std::move(job), reply](dispatch::RunAddress run) mutable {
+             job.answer = [this, call, reply](Result<dispatch::HeartbeatAnswer> answer) {
+               if (!answer) return reply(failed(answer.error(), call));
+               reply(told_about_heartbeat(call, *answer, parts_.clock.now()));
+             };
+             parts_.dispatch.heartbeat(std::move(run), std::move(job));
+           });
+}
+
+}  // namespace dw::server

@@ -1,0 +1,64 @@
+// What workers elsewhere ask for: to be known, to be given work, and to be heard about it. Polls
+// wait as callbacks, never as threads.
+#pragma once
+#include "dispatch/dispatch.hpp"
+#include "server/held_tasks.hpp"
+#include "server/matching.hpp"
+#include "server/poll_memory.hpp"
+#include "server/query_tasks.hpp"
+#include "server/workers.hpp"
+
+namespace dw::server {
+
+struct WorkerPlaneParts {
+  dispatch::Dispatch& dispatch;
+  store::Store& store;
+  Executor& reader;
+  Executor& writer;
+  const Clock& clock;
+  Random& random;
+  Matching& matching;
+  Workers& workers;
+  QueryTasks& queries;
+};
+
+class WorkerPlane final : public Service {
+ public:
+  explicit WorkerPlane(WorkerPlaneParts parts);
+
+  void serve(Call call, Reply reply) override;
+
+ private:
+  struct Polling;
+  using At = std::function<void(dispatch::RunAddress run)>;
+
+  void register_worker(const Call& call, Reply reply);
+  void deregister_worker(Call call, Reply reply);
+  // Replies once that is durable.
+  void keep(std::vector<store::Document> documents, const Call& call, Answer answer, Reply reply);
+
+  void poll(const Call& call, WorkKind kind, Reply reply);
+  void look_for_work(std::shared_ptr<Polling> polling);
+  void claim_task(std::shared_ptr<Polling> polling, const dispatch::Offer& offer);
+  void claim_activity(std::shared_ptr<Polling> polling, const dispatch::Offer& offer);
+  void claim_query(std::shared_ptr<Polling> polling, const dispatch::Offer& offer);
+
+  void task_history(const Call& call, Reply reply);
+  void complete_task(Call call, Reply reply);
+  void fail_task(Call call, Reply reply);
+  void heartbeat_task(Call call, Reply reply);
+
+  void finish_activity(Call call, bool failed, Reply reply);
+  void heartbeat_activity(Call call, Reply reply);
+
+  // Where the run of a task is to be found; replies that there is none if there is not.
+  void with_run(const Call& call, std::string_view task_id, Reply reply, At then);
+
+  WorkerPlaneParts parts_;
+  HeldTasks held_;
+  PollMemory memory_;
+  std::mutex mutex_;
+  UlidSource ulids_;  // guarded by mutex_
+};
+
+}  // namespace dw::server

@@ -1,0 +1,365 @@
+#include "server/worker_tasks.hpp"
+
+#include "core/base64.hpp"
+#include "history/render.hpp"
+#include "store/derived.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace dw::server {
+namespace {
+
+constexpr std::string_view repeats_mark = "~r";
+
+Value word_or_null(std::string_view text) {
+  return text.empty() ? Value{} : Value{text};
+}
+
+Value time_or_null(const std::optional<Timestamp>& at) {
+  return at ? Value{format_timestamp(*at)} : Value{};
+}
+
+std::string queue_name(const std::string& queue) {
+  return queue.empty() ? "default" : queue;
+}
+
+std::string json_list(std::span<const std::string> items) {
+  std::string list = "[";
+  for (const std::string& item : items) {
+    if (list.size() > 1) list += ',';
+    list += item;
+  }
+  return list + ']';
+}
+
+// What made the task, for whoever wants to know; code that waits for the signal needs it.
+void add_cause(const dispatch::ClaimedTask& task, Value::Map& body) {
+  const auto add = [&](std::string_view key, Value value) {
+    body.emplace_back(std::string{key}, std::move(value));
+  };
+  if (task.update) {
+    add("workflow_update_id", task.update->id.view());
+    add("update_name", task.update->name);
+    add("resume_source_kind", "workflow_update");
+    add("resume_source_id", task.update->id.view());
+  }
+  if (task.signal) {
+    add("workflow_signal_id", task.signal->id.view());
+    add("signal_name", task.signal->name);
+    add("signal_arguments", envelope_of(task.signal->arguments));
+    add("signal_wait_id", task.wait->id.view());
+    add("workflow_wait_kind", "signal");
+    add("workflow_sequence", task.wait->step);
+    add("resume_source_kind", "workflow_signal");
+    add("resume_source_id", task.signal->id.view());
+  }
+}
+
+Value policy_of(const history::RetryPolicy& policy) {
+  Value::Array backoff(policy.backoff_seconds.begin(), policy.backoff_seconds.end());
+  Value::Array types(policy.non_retryable_error_types.begin(),
+                     policy.non_retryable_error_types.end());
+  return Value::Map{{"max_attempts", policy.max_attempts ? Value{*policy.max_attempts} : Value{}},
+                    {"backoff_seconds", std::move(backoff)},
+                    {"non_retryable_error_types", std::move(types)}};
+}
+
+Value deadlines_of(const history::OpenActivity& activity) {
+  const history::RetryPolicy& policy = activity.retry_policy;
+  const auto after = [](Timestamp at, const std::optional<history::Seconds>& timeout) {
+    return timeout ? Value{format_timestamp(history::later(at, *timeout))} : Value{};
+  };
+  return Value::Map{
+      {"schedule_to_start", after(activity.available_at, policy.schedule_to_start_timeout)},
+      {"start_to_close", after(activity.started_at, policy.start_to_close_timeout)},
+      {"schedule_to_close", after(activity.scheduled_at, policy.schedule_to_close_timeout)},
+      {"heartbeat", after(activity.last_heartbeat_at, policy.heartbeat_timeout)}};
+}
+
+std::string_view why(std::string_view reason) {
+  if (reason == "run_closed") return "the run has ended";
+  if (reason == "run_timed_out") return "the run has timed out";
+  if (reason == "task_not_leased") return "nobody holds the task; poll for another";
+  if (reason == "lease_expired") return "the lease ran out; the task is offered to others";
+  if (reason == "lease_owner_mismatch") return "another worker holds it";
+  if (reason == "workflow_task_attempt_mismatch") return "it was taken again since";
+  if (reason == "task_mismatch") return "the attempt belongs to another task";
+  if (reason == "attempt_not_found") return "there was never such an attempt";
+  return reason;
+}
+
+}  // namespace
+
+engine::WorkerHabit habit_of(std::string_view runtime) {
+  return runtime == "python" ? engine::WorkerHabit::repeats_itself : engine::WorkerHabit::waits;
+}
+
+std::string wire_task_id(const TaskId& task, engine::WorkerHabit habit) {
+  std::string id = task.str();
+  if (habit == engine::WorkerHabit::repeats_itself) id += repeats_mark;
+  return id;
+}
+
+TaskId task_of(std::string_view wire_id) {
+  if (wire_id.ends_with(repeats_mark)) wire_id.remove_suffix(repeats_mark.size());
+  return TaskId{std::string{wire_id}};
+}
+
+// ---- polls' answers
+
+Answer task_answer(const dispatch::ClaimedTask& task, const Worker& worker,
+                   std::int64_t page_size) {
+  const auto total = static_cast<std::int64_t>(task.history.size());
+  const auto first = page_size > 0 ? std::min(page_size, total) : total;
+  const history::WorkflowStarted& start = task.start;
+  Answer inner;
+  inner.body = {{"task_kind", "workflow"},
+                {"task_id", wire_task_id(task.task, task.about.habit)},
+                {"workflow_task_attempt", task.attempt},
+                {"workflow_id", task.run.instance.id.view()},
+                {"run_id", task.run.run_id.view()},
+                {"workflow_type", start.workflow_type},
+                {"payload_codec", avro_codec},
+                {"arguments", envelope_of(start.arguments)},
+                {"run_status", history::to_string(task.status)},
+                {"task_queue", queue_name(start.queue)},
+                {"compatibility", word_or_null(start.compatibility)},
+                {"lease_owner", worker.worker_id},
+                {"lease_expires_at", format_timestamp(task.lease_expires_at)},
+                {"total_history_events", total},
+                {"last_history_sequence", task.last_sequence},
+                {"history_size_bytes", task.history_bytes},
+                {"next_history_page_token",
+                 first < total ? Value{page_token({first, task.last_sequence})} : Value{}}};
+  add_cause(task, inner.body);
+  inner.written.emplace_back(
+      "history_events", json_list(std::span{task.history}.first(static_cast<std::size_t>(first))));
+  return {200, {{"poll_status", "leased"}}, {{"task", body_text(std::move(inner))}}};
+}
+
+Answer activity_answer(const dispatch::ClaimedActivity& work) {
+  const history::OpenActivity& activity = work.activity;
+  Value::Map task{{"task_id", work.task.view()},
+                  {"activity_type", activity.type},
+                  {"activity_attempt_id", activity.attempt_id.view()},
+                  {"attempt_number", activity.attempts},
+                  {"activity_execution_id", activity.id.view()},
+                  {"idempotency_key", activity.id.view()},
+                  {"workflow_id", work.run.instance.id.view()},
+                  {"run_id", work.run.run_id.view()},
+                  {"payload_codec", avro_codec},
+                  {"arguments", envelope_of(activity.arguments)},
+                  {"retry_policy", policy_of(activity.retry_policy)},
+                  {"task_queue", queue_name(activity.queue)},
+                  {"lease_owner", activity.lease_owner},
+                  {"lease_expires_at", format_timestamp(activity.lease_expires_at)},
+                  {"deadlines", deadlines_of(activity)}};
+  return {200, {{"task", std::move(task)}, {"poll_status", "leased"}}};
+}
+
+std::string page_token(HistoryPage page) {
+  return encode_base64(fmt::format("{}:{}", page.after, page.until));
+}
+
+std::optional<HistoryPage> parse_page_token(std::string_view token) {
+  const auto text = decode_base64(token);
+  if (!text) return std::nullopt;
+  HistoryPage page;
+  const char* const end = text->data() + text->size();
+  const auto first = std::from_chars(text->data(), end, page.after);
+  if (first.ec != std::errc{} || first.ptr == end || *first.ptr != ':') return std::nullopt;
+  const auto second = std::from_chars(first.ptr + 1, end, page.until);
+  if (second.ec != std::errc{} || second.ptr != end) return std::nullopt;
+  if (page.after < 0 || page.until < page.after) return std::nullopt;
+  return page;
+}
+
+Result<Answer> history_page(const store::LoadedRun& run, HistoryPage page, std::int64_t size) {
+  history::Renderer renderer{run.row.run_id, history::Reader::worker};
+  std::vector<std::string> events;
+  for (const store::StoredCommit& commit : run.commits) {
+    const auto facts = DW_TRY(store::events_of({&commit, 1}));
+    auto texts = DW_TRY(renderer.render(commit.id, facts));
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const bool wanted = facts[i].sequence > page.after && facts[i].sequence <= page.until;
+      if (wanted && static_cast<std::int64_t>(events.size()) < size) {
+        events.push_back(std::move(texts[i]));
+      }
+    }
+  }
+  const auto last = page.after + static_cast<std::int64_t>(events.size());
+  return Answer{200,
+                {{"total_history_events", page.until},
+                 {"next_history_page_token",
+                  last < page.until ? Value{page_token({last, page.until})} : Value{}}},
+                {{"history_events", json_list(events)}}};
+}
+
+Result<QueryQuestion> question_about(const store::LoadedRun& run, const Call& call,
+                                     const Payload& arguments) {
+  const auto all = DW_TRY(store::events_of(run.commits));
+  const history::WorkflowStarted* start = nullptr;
+  for (const history::Event& event : all) {
+    if (!start) start = std::get_if<history::WorkflowStarted>(&event.body);
+  }
+  if (!start) return Error{ErrorCode::corrupt_history, "the run's history does not begin"};
+  history::Renderer renderer{run.row.run_id, history::Reader::worker};
+  std::vector<std::string> events;
+  for (const store::StoredCommit& commit : run.commits) {
+    const auto facts = DW_TRY(store::events_of({&commit, 1}));
+    std::ranges::move(DW_TRY(renderer.render(commit.id, facts)), std::back_inserter(events));
+  }
+  QueryQuestion question;
+  question.ns = call.ns;
+  question.queue = queue_name(start->queue);
+  question.workflow_type = start->workflow_type;
+  question.compatibility = start->compatibility;
+  question.task = {{"workflow_id", run.row.instance_id.view()},
+                   {"run_id", run.row.run_id.view()},
+                   {"workflow_type", start->workflow_type},
+                   {"query_name", call.match["name"]},
+                   {"payload_codec", avro_codec},
+                   {"workflow_arguments", envelope_of(start->arguments)},
+                   {"query_arguments", envelope_of(arguments)},
+                   {"run_status", history::to_string(run.row.status)},
+                   {"last_history_sequence", run.row.last_sequence},
+                   {"task_queue", question.queue}};
+  question.history = json_list(events);
+  return question;
+}
+
+// ---- reports
+
+dispatch::TaskHolder read_holder(Fields& fields, std::string_view wire_id) {
+  dispatch::TaskHolder holder;
+  holder.task = task_of(wire_id);
+  holder.owner = fields.required_text("lease_owner", 255);
+  holder.attempt = fields.required_whole("workflow_task_attempt", 1, INT32_MAX);
+  holder.habit = wire_id.ends_with(repeats_mark) ? engine::WorkerHabit::repeats_itself
+                                                 : engine::WorkerHabit::waits;
+  return holder;
+}
+
+std::optional<Value> read_progress(Fields& fields) {
+  Value::Map progress;
+  if (const Value* details = fields.field("details")) {
+    Value::Map errors;
+    progress.emplace_back("details", is_envelope(*details)
+                                         ? projection_of(read_envelope(*details, "details", errors))
+                                         : *details);
+    fields.also_wrong(std::move(errors));
+  }
+  for (const std::string_view name : {"message", "current", "total", "unit"}) {
+    if (const Value* value = fields.field(name)) progress.emplace_back(std::string{name}, *value);
+  }
+  return progress.empty() ? std::nullopt : std::optional{Value{std::move(progress)}};
+}
+
+Answer no_such_task(const Call& call, std::string_view wire_id) {
+  Answer no = refusal(404, "task_not_found", fmt::format("there is no task {}", wire_id),
+                      {{"task_id", wire_id}, {"recorded", false}});
+  const Value* attempt = call.field("workflow_task_attempt");
+  if (attempt) no.body.emplace_back("workflow_task_attempt", *attempt);
+  return no;
+}
+
+Answer told_about_task(const Call& call, const dispatch::TaskAnswer& answer,
+                       std::string_view outcome) {
+  const Value attempt = *call.field("workflow_task_attempt");
+  if (answer.recorded) {
+    return {200,
+            {{"task_id", call.match["task"]},
+             {"workflow_task_attempt", attempt},
+             {"outcome", outcome},
+             {"recorded", true},
+             {"run_id", answer.run_id.view()},
+             {"run_status", history::to_string(answer.status)},
+             {"created_task_ids", Value::Array{}},
+             {"reason", Value{}}}};
+  }
+  const bool closed = answer.closed_at.has_value();
+  Answer no = refusal(
+      409, answer.reason,
+      fmt::format("task {}: {}", call.match["task"],
+                  answer.message.empty() ? why(answer.reason) : std::string_view{answer.message}),
+      {{"task_id", call.match["task"]},
+       {"workflow_task_attempt", attempt},
+       {"outcome", "ignored"},
+       {"recorded", false},
+       {"run_id", answer.run_id.view()},
+       {"run_status", history::to_string(answer.status)},
+       {"task_status", closed ? "cancelled" : "ready"},
+       {"lease_owner", word_or_null(answer.lease_owner)},
+       {"lease_expires_at", time_or_null(answer.lease_expires_at)},
+       {"current_attempt", answer.attempt}});
+  if (closed) {
+    no.body.emplace_back("stop_reason", answer.reason);
+    no.body.emplace_back("cancel_requested", answer.closed_reason == "cancelled");
+    no.body.emplace_back("can_continue", false);
+    no.body.emplace_back("run_closed_reason", answer.closed_reason);
+    no.body.emplace_back("run_closed_at", time_or_null(answer.closed_at));
+  }
+  return no;
+}
+
+Answer told_about_lease(const Call& call, const dispatch::TaskAnswer& answer) {
+  if (!answer.recorded) return told_about_task(call, answer, "renewed");
+  return {200,
+          {{"task_id", call.match["task"]},
+           {"workflow_task_attempt", *call.field("workflow_task_attempt")},
+           {"lease_owner", answer.lease_owner},
+           {"renewed", true},
+           {"lease_expires_at", time_or_null(answer.lease_expires_at)},
+           {"run_status", history::to_string(answer.status)},
+           {"task_status", "leased"},
+           {"reason", Value{}}}};
+}
+
+Answer told_about_attempt(const Call& call, const dispatch::AttemptAnswer& answer, bool failed) {
+  Value::Map body{{"task_id", call.match["task"]},
+                  {"activity_attempt_id", *call.field("activity_attempt_id")},
+                  {"recorded", answer.recorded}};
+  if (answer.recorded) {
+    body.emplace_back("outcome", failed ? "failed" : "completed");
+    body.emplace_back("reason", answer.retried ? Value{"retry_scheduled"} : Value{});
+    return {200, std::move(body)};
+  }
+  if (answer.reason == "task_not_found") return no_such_task(call, call.match["task"]);
+  const bool stopped = answer.reason == "run_cancelled" || answer.reason == "run_terminated";
+  body.emplace_back("outcome", "ignored");
+  body.emplace_back("cancel_requested", stopped);
+  body.emplace_back("can_continue", false);
+  return refusal(answer.reason == "attempt_not_found" ? 404 : 409, answer.reason,
+                 fmt::format("attempt {} was not recorded: {}",
+                             *call.field("activity_attempt_id")->if_string(), why(answer.reason)),
+                 std::move(body));
+}
+
+Answer told_about_heartbeat(const Call& call, const dispatch::HeartbeatAnswer& answer,
+                            Timestamp now) {
+  if (answer.reason == "task_not_found") return no_such_task(call, call.match["task"]);
+  if (answer.reason == "lease_owner_mismatch" || answer.reason == "task_mismatch" ||
+      answer.reason == "attempt_not_found") {
+    return refusal(answer.reason == "attempt_not_found" ? 404 : 409, answer.reason,
+                   fmt::format("task {}: {}", call.match["task"], why(answer.reason)),
+                   {{"task_id", call.match["task"]}});
+  }
+  Value::Map body{{"task_id", call.match["task"]},
+                  {"activity_attempt_id", *call.field("activity_attempt_id")},
+                  {"heartbeat_recorded", answer.recorded},
+                  {"cancel_requested", answer.cancel_requested},
+                  {"can_continue", answer.recorded && !answer.cancel_requested},
+                  {"reason", word_or_null(answer.reason)},
+                  {"lease_owner", word_or_null(answer.lease_owner)},
+                  {"lease_expires_at", time_or_null(answer.lease_expires_at)},
+                  {"last_heartbeat_at", answer.recorded ? Value{format_timestamp(now)} : Value{}}};
+  if (answer.run_closed_at) {
+    body.emplace_back("run_closed_reason", answer.run_closed_reason);
+    body.emplace_back("run_closed_at", time_or_null(answer.run_closed_at));
+  }
+  return {200, std::move(body)};
+}
+
+}  // namespace dw::server

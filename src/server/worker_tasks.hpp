@@ -1,0 +1,48 @@
+// How tasks look on the wire, and what workers are told about them.
+#pragma once
+#include "dispatch/requests.hpp"
+#include "server/query_tasks.hpp"
+#include "server/worker_commands.hpp"
+#include "server/workers.hpp"
+
+namespace dw::server {
+
+// Which way of going about tasks comes with a runtime.
+engine::WorkerHabit habit_of(std::string_view runtime);
+
+// The id as workers know it says how they go about the task, so that a report is understood even if
+// nobody remembers who took it.
+std::string wire_task_id(const TaskId& task, engine::WorkerHabit habit);
+TaskId task_of(std::string_view wire_id);
+
+// A poll's answer. A page of the history if a size is given.
+Answer task_answer(const dispatch::ClaimedTask& task, const Worker& worker, std::int64_t page_size);
+Answer activity_answer(const dispatch::ClaimedActivity& work);
+
+// Events after one, up to another that was the last when the task was taken.
+struct HistoryPage {
+  std::int64_t after = 0;
+  std::int64_t until = 0;
+};
+std::string page_token(HistoryPage page);
+std::optional<HistoryPage> parse_page_token(std::string_view token);
+Result<Answer> history_page(const store::LoadedRun& run, HistoryPage page, std::int64_t size);
+
+// A query of a run whose code is elsewhere.
+Result<QueryQuestion> question_about(const store::LoadedRun& run, const Call& call,
+                                     const Payload& arguments);
+
+// ---- reports
+
+dispatch::TaskHolder read_holder(Fields& fields, std::string_view wire_id);
+std::optional<Value> read_progress(Fields& fields);
+
+Answer no_such_task(const Call& call, std::string_view wire_id);
+Answer told_about_task(const Call& call, const dispatch::TaskAnswer& answer,
+                       std::string_view outcome);
+Answer told_about_lease(const Call& call, const dispatch::TaskAnswer& answer);
+Answer told_about_attempt(const Call& call, const dispatch::AttemptAnswer& answer, bool failed);
+Answer told_about_heartbeat(const Call& call, const dispatch::HeartbeatAnswer& answer,
+                            Timestamp now);
+
+}  // namespace dw::server

@@ -1,0 +1,80 @@
+// Workers that said they are there: what they can run, on which queue, and when they were last
+// heard of. In memory: a worker that is told it is unknown registers again.
+#pragma once
+#include "core/clock.hpp"
+#include "server/fields.hpp"
+#include "server/matching.hpp"
+
+#include <map>
+#include <mutex>
+#include <variant>
+
+namespace dw::server {
+
+struct Worker {
+  std::string worker_id;
+  Namespace ns;
+  std::string queue;
+  std::string runtime;
+  std::string sdk_version;
+  std::string build_id;
+  std::vector<std::string> workflow_types;
+  std::vector<std::string> activity_types;
+  std::map<std::string, std::string> fingerprints;  // by workflow type
+  std::map<std::string, Shared<Declarations>>
+      declarations;  // by workflow type, as it declared them
+  std::map<std::string, std::vector<std::string>> update_validators;  // by workflow type
+  std::vector<std::string> capabilities;
+  std::int64_t max_workflow_tasks = 100;
+  std::int64_t max_activity_tasks = 100;
+  std::optional<Value> task_slots;
+  std::optional<Value> process_metrics;
+  std::int64_t heartbeat_seconds = 60;
+  Timestamp registered_at;
+  Timestamp heard_at;
+
+  // Both lists empty: everything. One empty: nothing of that kind.
+  bool takes_all() const { return workflow_types.empty() && activity_types.empty(); }
+};
+
+inline constexpr std::string_view registration_kind = "worker_registration";
+
+class Workers {
+ public:
+  explicit Workers(const Clock& clock) : clock_(clock) {}
+
+  // Those who registered before this process began are known, and have as long to show up as if
+  // they had just been heard.
+  void restore(std::span<const store::Document> registrations);
+  // Registrations of workers that have not been heard of for a day, to be removed.
+  std::vector<store::Document> take_forgotten();
+
+  // The worker plane; each takes a request that passed the desk.
+  Answer register_worker(const Call& call, std::string fresh_id);
+  Answer heartbeat(const Call& call);
+  Answer deregister(const Call& call, std::int64_t recovered);
+
+  // Who polls, if it may: registered, on its own queue, of the build it registered.
+  std::variant<Worker, Answer> admit(const Call& call);
+
+  // The control plane.
+  Answer list(const Call& call) const;
+  Answer describe(const Call& call) const;
+  Answer remove(const Call& call);
+
+  std::optional<Worker> find(const Namespace& ns, std::string_view worker_id) const;
+  // What workers of that queue declared for a workflow type; null when none did.
+  Shared<Declarations> declared(const Namespace& ns, std::string_view queue,
+                                std::string_view workflow_type) const;
+  // Is there a live worker on that queue for the type that has the capability?
+  bool anyone(const Namespace& ns, std::string_view queue, std::string_view workflow_type,
+              std::string_view capability) const;
+
+ private:
+  const Clock& clock_;
+  mutable std::mutex mutex_;
+  std::map<std::pair<Namespace, std::string>, Worker> workers_;  // guarded by mutex_
+  std::vector<store::Document> forgotten_;                       // guarded by mutex_
+};
+
+}  // namespace dw::server
