@@ -1,44 +1,11 @@
 """The published Python client, unmodified, against `dw server:dev` and its sample workflows."""
 import asyncio
-import os
-import re
-import signal
-import subprocess
-import tempfile
 import unittest
 
 from durable_workflow import Client
 from durable_workflow import errors
 
-DW = os.environ["DW_BINARY"]
-
-
-class Server:
-    """A server process on a store of its own, which can be killed and started again."""
-
-    def __init__(self) -> None:
-        self.directory = tempfile.TemporaryDirectory(prefix="dw-interop-")
-        self.start()
-
-    def start(self, port: int = 0) -> None:
-        self.process = subprocess.Popen(
-            [DW, "server:dev", "--port", str(port), "--data-dir", self.directory.name],
-            stdout=subprocess.PIPE, text=True)
-        line = self.process.stdout.readline()
-        self.url = re.search(r"(http://\S+)/api", line).group(1)
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
-
-    def stop(self) -> int:
-        self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(60)
-        self.process.stdout.close()
-        self.directory.cleanup()
-        return code
-
+from serving import Server
 
 ORDER = {"customer": "ada", "address": "12 Analytical Street",
          "items": [{"sku": "engine", "count": 1}], "total_cents": 129900}
