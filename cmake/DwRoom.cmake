@@ -12,6 +12,10 @@ if(DW_SANITIZE)
   # g++ 12 takes the checks that sanitizers insert for uses of uninitialised memory.
   target_compile_options(dw_flags INTERFACE
     $<BUILD_INTERFACE:-fsanitize=${DW_SANITIZE} -fno-omit-frame-pointer -Wno-maybe-uninitialized>)
+  # What the address sanitizer finds, too, or no machine of ours minds, and costs a good part of the build.
+  if(DW_SANITIZE MATCHES undefined)
+    target_compile_options(dw_flags INTERFACE $<BUILD_INTERFACE:-fno-sanitize=null,alignment,vptr>)
+  endif()
   target_link_options(dw_flags INTERFACE $<BUILD_INTERFACE:-fsanitize=${DW_SANITIZE}>)
 endif()
 set_property(GLOBAL PROPERTY DW_ROOMS dw_flags)
