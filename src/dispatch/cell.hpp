@@ -134,6 +134,7 @@ struct Shard::TaskLease {
   TaskId task;
   std::string owner;
   std::int64_t attempt = 0;
+  std::string epoch = {};
   Timestamp expires_at;
   bool held = false;
   Offer offer = {};

@@ -54,6 +54,7 @@ struct ClaimedTask {
   RunAddress run;
   TaskId task;
   std::int64_t attempt = 1;
+  std::string epoch = {};  // of the process that counts the attempts
   Timestamp lease_expires_at;
   history::WorkflowStarted start;
   history::RunStatus status = history::RunStatus::pending;
@@ -72,6 +73,7 @@ struct TaskHolder {
   std::int64_t attempt = 0;
   std::string owner;
   engine::WorkerHabit habit = engine::WorkerHabit::waits;
+  std::string epoch = {};  // as it was told with the task
 };
 
 struct TaskAnswer {

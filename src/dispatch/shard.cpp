@@ -17,7 +17,8 @@ ClosedRun closed_run(const RunState& state) {
 Shard::Shard(ShardParts parts)
     : parts_(std::move(parts)),
       ulids_(parts_.random),
-      ids_(std::make_unique<ShardIds>(ulids_, parts_.random)) {}
+      ids_(std::make_unique<ShardIds>(ulids_, parts_.random)),
+      epoch_(parts_.offers ? ids_->task_suffix() : "") {}
 
 Shard::~Shard() = default;
 

@@ -213,6 +213,8 @@ class Shard final : public CommitListener {
   std::unordered_map<AttemptId, Lease> leases_;
   std::unordered_map<RunId, TaskLease> task_leases_;  // workflow tasks that workers elsewhere hold
   bool checks_task_leases_ = false;
+  // Attempts are counted in memory: those of one process must not pass for those of the next.
+  const std::string epoch_;
   // Ids that children asked for and a commit found in use. They stay so; what is forgotten is found
   // out again.
   std::unordered_set<std::string> taken_;

@@ -26,7 +26,7 @@ constexpr int most_overtaken = 3;
 constexpr std::int64_t most_kept_bytes = 64 * 1024;
 
 std::string told(const TaskHolder& holder) {
-  return fmt::format("{}#{}@{}", holder.task.view(), holder.attempt, holder.owner);
+  return fmt::format("{}#{}.{}@{}", holder.task.view(), holder.attempt, holder.epoch, holder.owner);
 }
 
 std::chrono::seconds pause_after(int failures) {
@@ -112,6 +112,7 @@ void Shard::claim(Cell& cell, ClaimTaskJob job) {
   lease.offer = offer_of(cell);
   lease.owner = job.owner;
   lease.attempt += 1;
+  lease.epoch = epoch_;
   lease.expires_at = now + task_lease;
   lease.held = true;
   lease.news = false;
@@ -122,6 +123,7 @@ void Shard::claim(Cell& cell, ClaimTaskJob job) {
   claimed.run = cell.address;
   claimed.task = lease.task;
   claimed.attempt = lease.attempt;
+  claimed.epoch = epoch_;
   claimed.lease_expires_at = lease.expires_at;
   claimed.start = state.start;
   claimed.status = state.status;
@@ -183,7 +185,8 @@ TaskAnswer Shard::about(const Cell& cell) const {
 std::optional<TaskAnswer> Shard::not_held(const Cell& cell, const TaskHolder& holder,
                                           Timestamp now) {
   TaskAnswer no = about(cell);
-  if (!cell.run.workflow_task || cell.run.workflow_task->id != holder.task) {
+  const bool open = cell.run.workflow_task && cell.run.workflow_task->id == holder.task;
+  if (!open || !offers_code_of(cell)) {
     no.recorded = cell.run.answered == told(holder);
     if (no.recorded) return no;
     no.reason = cell.run.state.open()                         ? "task_not_leased"
@@ -200,6 +203,7 @@ std::optional<TaskAnswer> Shard::not_held(const Cell& cell, const TaskHolder& ho
     adopted.offer = offer_of(cell);
     adopted.owner = holder.owner;
     adopted.attempt = holder.attempt;
+    adopted.epoch = holder.epoch;
     adopted.expires_at = now + task_lease;
     adopted.held = true;
     adopted.news = true;  // nobody knows what it was shown: the code looks once more
@@ -209,11 +213,12 @@ std::optional<TaskAnswer> Shard::not_held(const Cell& cell, const TaskHolder& ho
   const TaskLease& lease = found->second;
   no.recorded = !lease.held && lease.failed == told(holder);
   if (no.recorded) return no;
-  no.reason = !lease.held                       ? "task_not_leased"
-              : lease.expires_at <= now         ? "lease_expired"
-              : lease.owner != holder.owner     ? "lease_owner_mismatch"
-              : lease.attempt != holder.attempt ? "workflow_task_attempt_mismatch"
-                                                : "";
+  no.reason = !lease.held                   ? "task_not_leased"
+              : lease.expires_at <= now     ? "lease_expired"
+              : lease.owner != holder.owner ? "lease_owner_mismatch"
+              : lease.attempt != holder.attempt || lease.epoch != holder.epoch
+                  ? "workflow_task_attempt_mismatch"
+                  : "";
   return no.reason.empty() ? std::nullopt : std::optional{std::move(no)};
 }
 

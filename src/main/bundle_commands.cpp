@@ -4,9 +4,8 @@
 #include "bundle/verify.hpp"
 #include "core/clock.hpp"
 #include "core/unwrap.hpp"
-#include "engine/expected_tasks.hpp"
-#include "history/fold.hpp"
 #include "main/samples.hpp"
+#include "server/run_export.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 #include "testing/replay_answer.hpp"
 
@@ -48,39 +47,6 @@ std::optional<store::LoadedRun> find_run(store::Store& store, const ExportOption
   const auto instance = unwrap(store.find_instance({ns, InstanceId{options.target}}));
   if (!instance || !instance->current_run) return std::nullopt;
   return unwrap(store.load_run(*instance->current_run));
-}
-
-bundle::Inputs inputs_of(store::Store& store, const store::LoadedRun& run) {
-  bundle::Inputs inputs;
-  inputs.run_id = run.row.run_id;
-  engine::Run folded;
-  folded.id = run.row.run_id;
-  folded.workflow_task = run.row.workflow_task;
-  for (const auto& stored : run.commits) {
-    inputs.commits.push_back(unwrap(
-        bundle::parse_commit(stored.id, stored.first_sequence, stored.recorded_at, stored.events)));
-    for (const auto& event : inputs.commits.back().events) {
-      if (auto applied = history::apply(folded.state, event); !applied) {
-        throw EngineError{std::move(applied).error()};
-      }
-    }
-  }
-  inputs.sight.now = SystemClock{}.now();
-  std::vector<engine::TaskKey> keys;
-  for (const auto& task : engine::expected_tasks(folded)) keys.push_back(task.key);
-  for (auto& task : unwrap(store.find_tasks(keys))) {
-    inputs.sight.deliveries.push_back({std::move(task)});
-  }
-  const store::InstanceKey instance{run.row.ns, run.row.instance_id};
-  if (const auto row = unwrap(store.find_instance(instance)); row && row->current_run) {
-    inputs.sight.current_run = *row->current_run;
-  }
-  for (auto& refused : unwrap(store.load_intake(instance))) {
-    if (refused.run_id == run.row.run_id) {
-      inputs.refusals.push_back({refused.recorded_at, std::move(refused.record)});
-    }
-  }
-  return inputs;
 }
 
 void write_file(const std::string& path, std::string_view text, bool overwrite) {
@@ -231,7 +197,8 @@ int export_history(const ExportOptions& options) {
   how.pretty = options.pretty;
   how.key = {environment("DW_V2_HISTORY_EXPORT_SIGNING_KEY"),
              environment("DW_V2_HISTORY_EXPORT_SIGNING_KEY_ID")};
-  const auto text = unwrap(bundle::export_bundle(inputs_of(*store, *run), how));
+  const auto text = unwrap(
+      bundle::export_bundle(unwrap(server::export_inputs(*store, *run, SystemClock{}.now())), how));
   if (options.output.empty()) {
     fmt::print("{}\n", text);
   } else {

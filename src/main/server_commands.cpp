@@ -143,13 +143,27 @@ class Running {
         engine_(std::make_shared<detail::EngineImpl>(
             frozen(std::move(registry)), EngineOptions{.store = std::move(store), .ns = "default"},
             nullptr, &matching_)),
-        control_plane_({engine_->dispatch(), engine_->store(), engine_->reader(), engine_->clock(),
-                        control_random_, engine_->registry(), namespaces_, workers_, queries_}),
+        namespaces_({engine_->store(), engine_->writer(), engine_->clock()}),
+        control_plane_({engine_->dispatch(),
+                        engine_->store(),
+                        engine_->reader(),
+                        engine_->clock(),
+                        control_random_,
+                        engine_->registry(),
+                        namespaces_,
+                        workers_,
+                        queries_,
+                        {environment("DW_V2_HISTORY_EXPORT_SIGNING_KEY"),
+                         environment("DW_V2_HISTORY_EXPORT_SIGNING_KEY_ID")}}),
         worker_plane_({engine_->dispatch(), engine_->store(), engine_->reader(), engine_->writer(),
-                       engine_->clock(), worker_random_, matching_, workers_, queries_}),
-        desk_({std::move(auth), about(http), namespaces_, http.max_body_bytes}, control_plane_,
-              worker_plane_),
+                       engine_->clock(), worker_random_, matching_, workers_, queries_,
+                       environment("DW_LENIENT_RUN_CLOSED") == "1"}),
+        desk_({std::move(auth), about(http),
+               [this](std::string_view name) { return namespaces_.exists(name); },
+               http.max_body_bytes},
+              control_plane_, worker_plane_),
         http_(http, desk_) {
+    namespaces_.restore(unwrap(engine_->store().documents(server::namespace_kind)));
     workers_.restore(unwrap(engine_->store().documents(server::registration_kind)));
     port_ = unwrap(http_.start());
   }
@@ -174,7 +188,6 @@ class Running {
     return {host_name(), DW_VERSION, "default", static_cast<std::int64_t>(http.max_body_bytes)};
   }
 
-  const std::vector<std::string> namespaces_{"default"};
   const SystemClock clock_;
   SeededRandom control_random_{system_seed()};
   SeededRandom worker_random_{system_seed()};
@@ -184,6 +197,7 @@ class Running {
   server::Workers workers_;
   server::QueryTasks queries_;
   std::shared_ptr<detail::EngineImpl> engine_;
+  server::Namespaces namespaces_;
   server::ControlPlane control_plane_;
   server::WorkerPlane worker_plane_;
   server::FrontDesk desk_;

@@ -116,6 +116,7 @@ Value::Map contract() {
 }  // namespace
 
 std::string body_text(Answer answer) {
+  if (!answer.document.empty()) return std::move(answer.document);
   std::string text = to_json(Value{std::move(answer.body)});
   for (const auto& [name, json] : answer.written) {
     text.pop_back();

@@ -19,6 +19,7 @@ struct Answer {
   Value::Map body = {};
   // Fields whose values are JSON already, such as histories: written as they are, after the others.
   std::vector<std::pair<std::string, std::string>> written = {};
+  std::string document = {};  // a body that is JSON already, instead of all of these
 };
 
 // As JSON, with the fields that are JSON already.

@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view capabilities = R"({
   "workflow_tasks": true, "activity_tasks": true, "signals": true, "queries": true, "updates": true,
   "schedules": false, "schedule_jitter": false, "schedule_max_runs": false, "search_attributes": false,
-  "history_export": false, "continue_as_new": true, "child_workflows": true, "activity_timeouts": true,
+  "history_export": true, "continue_as_new": true, "child_workflows": true, "activity_timeouts": true,
   "activity_retry_policy": true, "child_workflow_retry_policy": false, "child_workflow_timeouts": true,
   "parent_close_policy": true, "non_retryable_failures": true, "history_retention": true,
   "payload_codec_envelope": true, "payload_codec_envelope_responses": true,

@@ -87,8 +87,15 @@ void ControlPlane::serve(Call call, Reply reply) {
     case Operation::ready:
       return reading(std::move(call), std::move(reply), &ControlPlane::health);
     case Operation::list_namespaces:
+      return reply(parts_.namespaces.list());
     case Operation::describe_namespace:
-      return reply(namespaces(call));
+      return reply(parts_.namespaces.describe(call));
+    case Operation::create_namespace:
+      return parts_.namespaces.create(call, std::move(reply));
+    case Operation::update_namespace:
+      return parts_.namespaces.update(call, std::move(reply));
+    case Operation::remove_namespace:
+      return parts_.namespaces.remove(call, std::move(reply));
     case Operation::list:
       return reading(std::move(call), std::move(reply), &ControlPlane::list);
     case Operation::describe:
@@ -98,6 +105,8 @@ void ControlPlane::serve(Call call, Reply reply) {
       return reading(std::move(call), std::move(reply), &ControlPlane::list_runs);
     case Operation::history:
       return reading(std::move(call), std::move(reply), &ControlPlane::history);
+    case Operation::export_history:
+      return reading(std::move(call), std::move(reply), &ControlPlane::export_history);
     case Operation::start:
       return start(call, std::move(reply));
     case Operation::signal:

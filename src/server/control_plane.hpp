@@ -2,7 +2,9 @@
 // to dispatch, which replies once they are durable; what is read from the store is read on the
 // reader's thread.
 #pragma once
+#include "bundle/integrity.hpp"
 #include "dispatch/dispatch.hpp"
+#include "server/namespaces.hpp"
 #include "server/query_tasks.hpp"
 #include "server/workers.hpp"
 
@@ -19,9 +21,10 @@ struct ControlPlaneParts {
   const Clock& clock;
   Random& random;
   const Registry& registry;  // workflows whose code is in this process
-  std::vector<std::string> namespaces;
+  Namespaces& namespaces;
   Workers& workers;
   QueryTasks& queries;
+  bundle::SigningKey export_key = {};  // for exported histories; empty: they are not signed
 };
 
 class ControlPlane final : public Service {
@@ -45,7 +48,7 @@ class ControlPlane final : public Service {
   Answer describe(const Call& call);
   Answer list_runs(const Call& call);
   Answer history(const Call& call);
-  Answer namespaces(const Call& call) const;
+  Answer export_history(const Call& call);
 
   // Runs `read` where reading may take its time.
   void reading(Call call, Reply reply, Answer (ControlPlane::*read)(const Call&));

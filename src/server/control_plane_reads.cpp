@@ -5,6 +5,7 @@
 #include "server/addressed.hpp"
 #include "server/control_plane.hpp"
 #include "server/run_detail.hpp"
+#include "server/run_export.hpp"
 #include "store/derived.hpp"
 
 #include <fmt/format.h>
@@ -26,6 +27,16 @@ std::optional<std::int64_t> whole(std::string_view text, std::int64_t least, std
 
 Answer bad_token() {
   return refusal(400, "invalid_page_token", "next_page_token is not one of ours");
+}
+
+// Is it there, and of the workflow in the path?
+bool is_named(const std::optional<store::LoadedRun>& run, const Call& call) {
+  return run && run->row.ns == call.ns && run->row.instance_id.view() == call.match["workflow"];
+}
+
+Answer no_such_run(const Call& call, std::string_view run) {
+  return refusal(404, "run_not_found",
+                 fmt::format("workflow '{}' has no run {}", call.match["workflow"], run));
 }
 
 // A run with the rows that stand beside it, at this moment.
@@ -64,24 +75,6 @@ Answer ControlPlane::health(const Call& call) {
           {{"status", word},
            {"timestamp", format_timestamp(parts_.clock.now())},
            {"checks", Value::Map{{"database", answers ? "ok" : "unavailable"}}}}};
-}
-
-Answer ControlPlane::namespaces(const Call& call) const {
-  const auto one = [](const std::string& name) {
-    return Value::Map{
-        {"name", name}, {"description", Value{}}, {"retention_days", 30}, {"status", "active"}};
-  };
-  if (call.operation() == Operation::list_namespaces) {
-    Value::Array all;
-    for (const auto& name : parts_.namespaces) all.emplace_back(one(name));
-    return {200, {{"namespaces", std::move(all)}}};
-  }
-  const auto wanted = call.match["namespace"];
-  if (std::ranges::find(parts_.namespaces, wanted) != parts_.namespaces.end()) {
-    return {200, one(std::string{wanted})};
-  }
-  return refusal(404, "namespace_not_found", fmt::format("there is no namespace '{}'", wanted),
-                 {{"namespace", wanted}});
 }
 
 Answer ControlPlane::list(const Call& call) {
@@ -138,13 +131,7 @@ Answer ControlPlane::describe(const Call& call) {
   const RunId wanted = run_of(call).value_or(current);
   const auto loaded = parts_.store.load_run(wanted);
   if (!loaded) return failed(loaded.error(), call);
-  const bool ours = *loaded && (*loaded)->row.ns == call.ns &&
-                    (*loaded)->row.instance_id.view() == call.match["workflow"];
-  if (!ours) {
-    return refusal(
-        404, "run_not_found",
-        fmt::format("workflow '{}' has no run {}", call.match["workflow"], wanted.view()));
-  }
+  if (!is_named(*loaded, call)) return no_such_run(call, wanted.view());
   const auto seen = look_at(parts_.store, **loaded, current, parts_.clock.now());
   if (!seen) return failed(seen.error(), call);
   const auto last = parts_.store.find_run(current);
@@ -181,15 +168,21 @@ Answer ControlPlane::list_runs(const Call& call) {
       {{"workflow_id", call.match["workflow"]}, {"run_count", count}, {"runs", std::move(runs)}}};
 }
 
+Answer ControlPlane::export_history(const Call& call) {
+  const auto loaded = parts_.store.load_run(*run_of(call));
+  if (!loaded) return failed(loaded.error(), call);
+  if (!is_named(*loaded, call)) return no_such_run(call, call.match["run"]);
+  const auto inputs = export_inputs(parts_.store, **loaded, parts_.clock.now());
+  if (!inputs) return failed(inputs.error(), call);
+  auto text = bundle::export_bundle(*inputs, {.key = parts_.export_key});
+  if (!text) return failed(text.error(), call);
+  return {200, {}, {}, *std::move(text)};
+}
+
 Answer ControlPlane::history(const Call& call) {
   const auto loaded = parts_.store.load_run(*run_of(call));
   if (!loaded) return failed(loaded.error(), call);
-  if (!*loaded || (*loaded)->row.ns != call.ns ||
-      (*loaded)->row.instance_id.view() != call.match["workflow"]) {
-    return refusal(
-        404, "run_not_found",
-        fmt::format("workflow '{}' has no run {}", call.match["workflow"], call.match["run"]));
-  }
+  if (!is_named(*loaded, call)) return no_such_run(call, call.match["run"]);
   std::int64_t after = 0;
   if (const auto token = call.parameter("next_page_token"); token && !token->empty()) {
     const auto last = whole(decode_base64(*token).value_or(""), 0, INT64_MAX);

@@ -209,13 +209,11 @@ std::optional<Answer> FrontDesk::misaddressed(const Request& request, const Matc
                                               Call& call) const {
   if (match.plane == Plane::open || match.plane == Plane::discovery) return {};
   if (auto no = wrong_version(request, match.plane)) return no;
-  const bool about_namespaces = match.route->operation == Operation::list_namespaces ||
-                                match.route->operation == Operation::describe_namespace;
-  if (about_namespaces) return {};
+  if (match.route->pattern.starts_with("namespaces")) return {};
   std::string named = lower(trimmed(request.header("X-Namespace")));
   if (named.empty()) named = lower(call.parameter("namespace").value_or(""));
   if (named.empty()) named = options_.about.default_namespace;
-  if (std::ranges::find(options_.namespaces, named) == options_.namespaces.end()) {
+  if (!options_.namespace_exists(named)) {
     return refusal(404, "namespace_not_found", fmt::format("there is no namespace '{}'", named),
                    {{"namespace", named},
                     {"remediation", "name one that GET /api/namespaces lists, in X-Namespace"}});

@@ -39,7 +39,7 @@ class Service {
 struct DeskOptions {
   Auth auth;
   About about;
-  std::vector<std::string> namespaces = {"default"};
+  std::function<bool(std::string_view name)> namespace_exists;
   std::size_t max_payload_bytes = 2 * 1024 * 1024;
 };
 

@@ -50,8 +50,10 @@ class AtTheDesk : public ::testing::Test {
   }
 
   Recorder service;
-  DeskOptions options{
-      {.operator_secret = "o"}, {"host-1", "1.0", "default", 64}, {"default", "b"}, 64};
+  DeskOptions options{{.operator_secret = "o"},
+                      {"host-1", "1.0", "default", 64},
+                      [](std::string_view name) { return name == "default" || name == "b"; },
+                      64};
 };
 
 const std::string approve = "/api/workflows/order-42/signal/approve";

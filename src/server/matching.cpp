@@ -170,6 +170,18 @@ void Matching::offer(WorkKind kind, dispatch::Offer offer) {
   reply({std::move(offer)});
 }
 
+void Matching::withdraw(WorkKind kind, const dispatch::Offer& offer) {
+  const std::lock_guard lock{state_->mutex};
+  const auto lane =
+      state_->lanes.find({offer.run.instance.ns, queue_or_default(offer.queue), kind});
+  if (lane == state_->lanes.end()) return;
+  const auto pile = lane->second.piles.find({offer.type, offer.compatibility});
+  if (pile == lane->second.piles.end()) return;
+  lane->second.offers -= pile->second.erase(offer.task);
+  if (pile->second.empty()) lane->second.piles.erase(pile);
+  state_->forget_if_idle(lane);
+}
+
 void Matching::poll(Poll asked, Timestamp until, Reply reply) {
   State::LaneKey lane{std::move(asked.ns), queue_or_default(asked.queue), asked.kind};
   State::Skill skill{std::move(asked.types), asked.any_type, std::move(asked.build_id)};

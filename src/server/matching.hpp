@@ -40,6 +40,8 @@ class Matching final : public dispatch::OfferListener {
   // not kept twice.
   void offered(dispatch::Offer offer) override;
   void offer(WorkKind kind, dispatch::Offer offer);
+  // Nobody needs it any more; one that was taken already stays taken.
+  void withdraw(WorkKind kind, const dispatch::Offer& offer);
   // Replies once: with work that fits, or with nothing when `until` has come.
   void poll(Poll poll, Timestamp until, Reply reply);
   // Answers every poll with nothing, now and from now on.

@@ -247,6 +247,19 @@ TEST_F(WorkMeetsWorkers, WhoeverIsAnsweredMayAskAgainAtOnce) {
   EXPECT_THAT(told, ElementsAre("first: a", "again: b"));
 }
 
+TEST_F(WorkMeetsWorkers, WhatIsWithdrawnIsGivenToNobody) {
+  const auto first = workflow_offer("a"), second = workflow_offer("b");
+  matching->offered(first);
+  matching->offered(second);
+  matching->withdraw(WorkKind::workflow, first);
+  matching->withdraw(WorkKind::workflow, first);
+  matching->withdraw(WorkKind::activity, second);
+  EXPECT_EQ(stats().workflow_tasks, 1U);
+  poll("1");
+  poll("2");
+  EXPECT_THAT(told, ElementsAre("1: b"));
+}
+
 TEST_F(WorkMeetsWorkers, StoppingSendsEverybodyHome) {
   poll("waiting");
   matching->stop();

@@ -30,29 +30,28 @@ QueryTasks::QueryTasks(Matching& matching, Executor& time, const Clock& clock, R
     : matching_(matching), time_(time), clock_(clock), ulids_(random) {}
 
 void QueryTasks::ask(QueryQuestion question, Asked asked) {
-  std::string id;
-  {
-    const std::lock_guard lock{mutex_};
-    if (tasks_.size() >= most_queries) {
-      return asked({.status = 429,
-                    .reason = "query_task_queue_full",
-                    .message = fmt::format("{} queries wait for an answer; try again in a moment",
-                                           tasks_.size())});
-    }
-    id = ulids_.next(clock_.now());
-    tasks_.emplace(id, Task{question, std::move(asked)});
-  }
-  time_.post_at(clock_.now() + query_patience, [this, id] { give_up(id); });
-  offer(id, question);
-}
-
-void QueryTasks::offer(const std::string& id, const QueryQuestion& question) {
+  const Timestamp now = clock_.now();
   dispatch::Offer offer;
   offer.run.instance.ns = question.ns;
-  offer.task = {clock_.now(), TaskId{id}};
   offer.type = question.workflow_type;
   offer.queue = question.queue;
   offer.compatibility = question.compatibility;
+  std::string id;
+  {
+    const std::lock_guard lock{mutex_};
+    if (tasks_.size() < most_queries) {
+      id = ulids_.next(now);
+      offer.task = {now, TaskId{id}};
+      tasks_.emplace(id, Task{std::move(question), asked, offer});
+    }
+  }
+  if (id.empty()) {
+    return asked({.status = 429,
+                  .reason = "query_task_queue_full",
+                  .message = fmt::format("{} queries wait for an answer; try again in a moment",
+                                         most_queries)});
+  }
+  time_.post_at(now + query_patience, [this, id] { give_up(id); });
   matching_.offer(WorkKind::query, std::move(offer));
 }
 
@@ -65,6 +64,7 @@ void QueryTasks::give_up(const std::string& id) {
     if (node.empty()) return;
     task = std::move(node.mapped());
   }
+  matching_.withdraw(WorkKind::query, task->offer);
   const bool claimed = !task->owner.empty();
   task->asked({.status = 504,
                .reason = claimed ? "query_worker_execution_timeout" : "query_task_not_claimed",
@@ -77,13 +77,13 @@ void QueryTasks::give_up(const std::string& id) {
 }
 
 void QueryTasks::offer_again(const std::string& id, std::int64_t attempt) {
-  std::optional<QueryQuestion> question;
+  std::optional<dispatch::Offer> offer;
   {
     const std::lock_guard lock{mutex_};
     const auto task = tasks_.find(id);
-    if (task != tasks_.end() && task->second.attempt == attempt) question = task->second.question;
+    if (task != tasks_.end() && task->second.attempt == attempt) offer = task->second.offer;
   }
-  if (question) offer(id, *question);
+  if (offer) matching_.offer(WorkKind::query, *std::move(offer));
 }
 
 std::optional<Answer> QueryTasks::claim(const std::string& id, const std::string& worker) {

@@ -47,6 +47,7 @@ class QueryTasks {
   struct Task {
     QueryQuestion question;
     Asked asked;
+    dispatch::Offer offer;
     std::int64_t attempt = 0;
     std::string owner = {};
     Timestamp lease_expires_at = {};
@@ -54,7 +55,6 @@ class QueryTasks {
 
   // Takes the task out if whoever calls holds it; else says why not.
   std::variant<Asked, Answer> settle(const Call& call);
-  void offer(const std::string& id, const QueryQuestion& question);
   void give_up(const std::string& id);
   void offer_again(const std::string& id, std::int64_t attempt);
 

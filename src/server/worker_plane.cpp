@@ -209,7 +209,7 @@ void WorkerPlane::claim_task(std::shared_ptr<Polling> polling, const dispatch::O
     }
     if (!*claimed) return look_for_work(polling);
     const dispatch::ClaimedTask& task = **claimed;
-    const std::string id = wire_task_id(task.task, task.about.habit);
+    const std::string id = wire_task_id(task);
     held_.note(task.task, task.run);
     memory_.answer(polling->key, id, task.lease_expires_at,
                    task_answer(task, polling->worker, polling->page_size), polling->reply);
@@ -302,6 +302,20 @@ void WorkerPlane::task_history(const Call& call, Reply reply) {
            });
 }
 
+Answer WorkerPlane::told(const Call& call, const dispatch::TaskAnswer& answer,
+                         std::string_view outcome) const {
+  Answer said = told_about_task(call, answer, outcome);
+  if (!parts_.lenient_run_closed || answer.recorded || answer.reason != "run_closed") return said;
+  return {200,
+          {{"task_id", call.match["task"]},
+           {"workflow_task_attempt", *call.field("workflow_task_attempt")},
+           {"outcome", outcome},
+           {"recorded", false},
+           {"run_id", answer.run_id.view()},
+           {"run_status", history::to_string(answer.status)},
+           {"reason", answer.reason}}};
+}
+
 void WorkerPlane::complete_task(Call call, Reply reply) {
   Fields fields{call};
   dispatch::CompleteTaskJob job;
@@ -322,7 +336,7 @@ void WorkerPlane::complete_task(Call call, Reply reply) {
                  held_.forget(task);
                  memory_.forget(std::string{call.match["task"]});
                }
-               reply(told_about_task(call, *answer, "completed"));
+               reply(told(call, *answer, "completed"));
              };
              parts_.dispatch.complete_task(std::move(run), std::move(job));
            });
@@ -341,7 +355,7 @@ void WorkerPlane::fail_task(Call call, Reply reply) {
              auto then = [this, call, parks, reply](Result<dispatch::TaskAnswer> answer) {
                if (!answer) return reply(failed(answer.error(), call));
                if (answer->recorded) memory_.forget(std::string{call.match["task"]});
-               reply(told_about_task(call, *answer, parks ? "waiting_for_history" : "failed"));
+               reply(told(call, *answer, parks ? "waiting_for_history" : "failed"));
              };
              if (parks) {
                parts_.dispatch.complete_task(std::move(run), {holder, {}, std::move(then)});

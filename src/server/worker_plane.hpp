@@ -20,6 +20,9 @@ struct WorkerPlaneParts {
   Matching& matching;
   Workers& workers;
   QueryTasks& queries;
+  // A worker that reports about a run which has ended meanwhile is told so with 200: some stop for
+  // good at a refusal.
+  bool lenient_run_closed = false;
 };
 
 class WorkerPlane final : public Service {
@@ -51,6 +54,7 @@ class WorkerPlane final : public Service {
   void finish_activity(Call call, bool failed, Reply reply);
   void heartbeat_activity(Call call, Reply reply);
 
+  Answer told(const Call& call, const dispatch::TaskAnswer& answer, std::string_view outcome) const;
   // Where the run of a task is to be found; replies that there is none if there is not.
   void with_run(const Call& call, std::string_view task_id, Reply reply, At then);
 

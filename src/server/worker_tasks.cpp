@@ -11,7 +11,7 @@
 namespace dw::server {
 namespace {
 
-constexpr std::string_view repeats_mark = "~r";
+constexpr char mark = '~';
 
 Value word_or_null(std::string_view text) {
   return text.empty() ? Value{} : Value{text};
@@ -96,15 +96,13 @@ engine::WorkerHabit habit_of(std::string_view runtime) {
   return runtime == "python" ? engine::WorkerHabit::repeats_itself : engine::WorkerHabit::waits;
 }
 
-std::string wire_task_id(const TaskId& task, engine::WorkerHabit habit) {
-  std::string id = task.str();
-  if (habit == engine::WorkerHabit::repeats_itself) id += repeats_mark;
-  return id;
+std::string wire_task_id(const dispatch::ClaimedTask& task) {
+  const bool repeats = task.about.habit == engine::WorkerHabit::repeats_itself;
+  return fmt::format("{}{}{}{}", task.task.view(), mark, repeats ? 'r' : 'w', task.epoch);
 }
 
 TaskId task_of(std::string_view wire_id) {
-  if (wire_id.ends_with(repeats_mark)) wire_id.remove_suffix(repeats_mark.size());
-  return TaskId{std::string{wire_id}};
+  return TaskId{std::string{wire_id.substr(0, wire_id.find(mark))}};
 }
 
 // ---- polls' answers
@@ -116,7 +114,7 @@ Answer task_answer(const dispatch::ClaimedTask& task, const Worker& worker,
   const history::WorkflowStarted& start = task.start;
   Answer inner;
   inner.body = {{"task_kind", "workflow"},
-                {"task_id", wire_task_id(task.task, task.about.habit)},
+                {"task_id", wire_task_id(task)},
                 {"workflow_task_attempt", task.attempt},
                 {"workflow_id", task.run.instance.id.view()},
                 {"run_id", task.run.run_id.view()},
@@ -237,8 +235,10 @@ dispatch::TaskHolder read_holder(Fields& fields, std::string_view wire_id) {
   holder.task = task_of(wire_id);
   holder.owner = fields.required_text("lease_owner", 255);
   holder.attempt = fields.required_whole("workflow_task_attempt", 1, INT32_MAX);
-  holder.habit = wire_id.ends_with(repeats_mark) ? engine::WorkerHabit::repeats_itself
-                                                 : engine::WorkerHabit::waits;
+  const auto marked = wire_id.find(mark);
+  const auto rest = marked == std::string_view::npos ? "" : wire_id.substr(marked + 1);
+  if (rest.starts_with('r')) holder.habit = engine::WorkerHabit::repeats_itself;
+  holder.epoch = rest.substr(std::min<std::size_t>(1, rest.size()));
   return holder;
 }
 

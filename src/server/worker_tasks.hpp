@@ -10,9 +10,9 @@ namespace dw::server {
 // Which way of going about tasks comes with a runtime.
 engine::WorkerHabit habit_of(std::string_view runtime);
 
-// The id as workers know it says how they go about the task, so that a report is understood even if
-// nobody remembers who took it.
-std::string wire_task_id(const TaskId& task, engine::WorkerHabit habit);
+// The id as workers know it also says how they go about the task, and which process gave it out, so
+// that a report is understood even if nobody remembers who took it.
+std::string wire_task_id(const dispatch::ClaimedTask& task);
 TaskId task_of(std::string_view wire_id);
 
 // A poll's answer. A page of the history if a size is given.

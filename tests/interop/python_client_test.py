@@ -69,6 +69,32 @@ class PythonClient(unittest.IsolatedAsyncioTestCase):
             async with Client(self.server.url, namespace="elsewhere") as other:
                 await other.describe_workflow("tally-1")
 
+    async def test_namespaces_are_apart_and_outlive_a_crash(self) -> None:
+        made = await self.client.create_namespace("Shop", description="orders", retention_days=7)
+        self.assertEqual((made.name, made.retention_days), ("shop", 7))
+        with self.assertRaises(errors.ServerError):
+            await self.client.create_namespace("shop")
+        await self.client.update_namespace("shop", retention_days=9)
+        port = int(self.server.url.rsplit(":", 1)[1])
+        self.server.kill()
+        self.server.start(port)
+        self.assertEqual((await self.client.describe_namespace("shop")).retention_days, 9)
+        await self.start("sample.tally", "tally-1", [3])
+        async with Client(self.server.url, namespace="shop") as shop:
+            with self.assertRaises(errors.WorkflowNotFound):
+                await shop.describe_workflow("tally-1")
+            await shop.start_workflow(workflow_type="sample.tally", task_queue="default", workflow_id="tally-1",
+                                      input=[3])
+            self.assertEqual((await shop.describe_workflow("tally-1")).status, "waiting")
+        with self.assertRaises(errors.ServerError):
+            await self.client.delete_namespace("shop")
+        with self.assertRaises(errors.ServerError):
+            await self.client.delete_namespace("default")
+        await self.client.create_namespace("empty")
+        await self.client.delete_namespace("empty")
+        names = [namespace.name for namespace in (await self.client.list_namespaces()).namespaces]
+        self.assertEqual(names, ["default", "shop"])
+
     async def test_it_can_be_cancelled_and_terminated(self) -> None:
         for how, status in (("cancel", "cancelled"), ("terminate", "terminated")):
             handle = await self.start("sample.tally", f"to-{how}", [3])

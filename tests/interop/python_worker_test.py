@@ -2,7 +2,7 @@
 import asyncio
 import unittest
 
-from durable_workflow import ActivityRetryPolicy, Client, Worker, activity, errors, workflow
+from durable_workflow import ActivityRetryPolicy, Client, Worker, activity, errors, testing, workflow
 
 from serving import Server
 
@@ -285,6 +285,14 @@ class PythonWorker(unittest.IsolatedAsyncioTestCase):
         await asyncio.wait_for(Signals.cancelled.wait(), 30)
         with self.assertRaises(errors.WorkflowCancelled):
             await self.result(handle)
+
+    async def test_an_exported_run_replays_in_the_sdk(self) -> None:
+        handle = await self.start("py.recorder", "exported")
+        await self.result(handle)
+        bundle = await self.client.export_history("exported", handle.run_id)
+        self.assertEqual(bundle["schema"], "durable-workflow.v2.history-export")
+        outcome = testing.replay_history(Recorder, bundle["history_events"], [])
+        self.assertEqual(outcome.commands[-1].result, [42, 3])
 
     async def test_a_worker_that_was_stopped_is_taken_over_by_the_next(self) -> None:
         handle = await self.start("py.approval", "handed-over", 2)

@@ -3,9 +3,11 @@
 Activities and queries are in worker_protocol_activities_test.py. A story that is expected to fail is told as the
 protocol wants it; the comment above it says what the server does instead.
 """
+import os
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from unittest import mock
 
 from wire import QUEUE, VERSION, Headers, Json, WireTest, activity, blob, done, envelope, noted, timer, types
 
@@ -314,7 +316,16 @@ class Leases(WireTest):
         self.completed(self.complete(task, done("still here")), task, "completed")
         self.shows(self.described(), output="still here")
 
-    # They begin again with 1, so that an old report of the same worker passes for its new one.
+    def test_an_attempt_from_before_a_restart_does_not_pass_for_one_from_after_it(self) -> None:
+        before = self.started()
+        self.restart()
+        after = self.poll()
+        self.assertEqual(after["run_id"], before["run_id"])
+        self.refused(self.complete(before, done("old news")), 409, "workflow_task_attempt_mismatch", recorded=False)
+        self.completed(self.complete(after, done("news")), after, "completed")
+        self.shows(self.described(), output="news")
+
+    # They begin again with 1; the task's id tells old ones from new ones.
     @unittest.expectedFailure
     def test_attempts_go_on_counting_when_the_server_is_started_again(self) -> None:
         self.started()
@@ -336,6 +347,14 @@ class Leases(WireTest):
                                         run_closed_reason=status, cancel_requested=how == "cancel")
                     self.assertTrue(body["stop_reason"] and body["run_closed_at"] and body["task_status"])
                     self.assertLessEqual({"lease_owner", "lease_expires_at"}, body.keys())
+
+    def test_whoever_stops_at_a_refusal_can_be_spared_it(self) -> None:
+        with mock.patch.dict(os.environ, DW_LENIENT_RUN_CLOSED="1"):
+            self.restart()
+        task = self.started()
+        self.close("cancel", task["workflow_id"])
+        answer = self.complete(task, done())
+        self.assertEqual((answer.status, answer.body["recorded"], answer.body["reason"]), (200, False, "run_closed"))
 
     def test_a_task_of_a_run_that_timed_out_is_refused_in_its_own_words(self) -> None:
         self.register()

@@ -1,0 +1,175 @@
+#include "server/namespaces.hpp"
+
+#include "server/addressed.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+namespace dw::server {
+namespace {
+
+constexpr std::size_t longest_description = 1000;
+
+std::string named_in(const Call& call) {
+  auto parsed = parse_namespace(call.match["namespace"]);
+  return parsed ? parsed->str() : std::string{call.match["namespace"]};
+}
+
+Timestamp time_in(const Value& body, std::string_view field) {
+  const Value* text = body.find(field);
+  const auto at = text && text->if_string() ? parse_timestamp(*text->if_string())
+                                            : Result<Timestamp>{Timestamp{}};
+  return at ? *at : Timestamp{};
+}
+
+}  // namespace
+
+Namespaces::Namespaces(NamespacesParts parts) : parts_(std::move(parts)) {
+  const Timestamp now = parts_.clock.now();
+  entries_.emplace(parts_.default_name, Entry{.created_at = now, .updated_at = now});
+}
+
+void Namespaces::restore(std::span<const store::Document> documents) {
+  const std::lock_guard lock{mutex_};
+  for (const store::Document& document : documents) {
+    const auto body = parse_json(document.body);
+    if (!body || !body->if_map()) {
+      spdlog::warn("a namespace's document cannot be read; it has the usual settings: namespace={}",
+                   document.id);
+    }
+    Entry entry;
+    const Value* description = body ? body->find("description") : nullptr;
+    const Value* days = body ? body->find("retention_days") : nullptr;
+    if (description && description->if_string()) entry.description = *description->if_string();
+    if (days && days->if_integer()) entry.retention_days = *days->if_integer();
+    if (body) entry.created_at = time_in(*body, "created_at");
+    if (body) entry.updated_at = time_in(*body, "updated_at");
+    entries_.insert_or_assign(document.id, std::move(entry));
+  }
+}
+
+bool Namespaces::exists(std::string_view name) const {
+  const std::lock_guard lock{mutex_};
+  return entries_.contains(name);
+}
+
+Value::Map Namespaces::shown(const std::string& name, const Entry& entry) {
+  return {{"name", name},
+          {"description", entry.description.empty() ? Value{} : Value{entry.description}},
+          {"retention_days", entry.retention_days},
+          {"status", "active"},
+          {"created_at", format_timestamp(entry.created_at)},
+          {"updated_at", format_timestamp(entry.updated_at)}};
+}
+
+std::string Namespaces::written(const Entry& entry) {
+  return to_json(Value::Map{{"description", entry.description},
+                            {"retention_days", entry.retention_days},
+                            {"created_at", format_timestamp(entry.created_at)},
+                            {"updated_at", format_timestamp(entry.updated_at)}});
+}
+
+Answer Namespaces::unknown(std::string_view name) const {
+  return refusal(404, "namespace_not_found", fmt::format("there is no namespace '{}'", name),
+                 {{"namespace", name},
+                  {"remediation", "GET /api/namespaces lists those that are; POST makes one"}});
+}
+
+Answer Namespaces::list() const {
+  const std::lock_guard lock{mutex_};
+  Value::Array all;
+  for (const auto& [name, entry] : entries_) all.emplace_back(shown(name, entry));
+  return {200, {{"namespaces", std::move(all)}}};
+}
+
+Answer Namespaces::describe(const Call& call) const {
+  const std::string name = named_in(call);
+  const std::lock_guard lock{mutex_};
+  const auto found = entries_.find(name);
+  return found == entries_.end() ? unknown(name) : Answer{200, shown(name, found->second)};
+}
+
+// ---- changes
+
+void Namespaces::change(const Call& call, Reply reply,
+                        std::function<Answer(const Call& call)> apply) {
+  parts_.writer.post(
+      [call, reply = std::move(reply), apply = std::move(apply)] { reply(apply(call)); });
+}
+
+Answer Namespaces::put(const std::string& name, const Entry& entry, int status) {
+  const auto kept =
+      parts_.store.put_document({std::string{namespace_kind}, {}, name, written(entry)});
+  if (!kept) return failed(kept.error(), {});
+  const std::lock_guard lock{mutex_};
+  entries_.insert_or_assign(name, entry);
+  return {status, shown(name, entry)};
+}
+
+void Namespaces::create(const Call& call, Reply reply) {
+  Fields fields{call};
+  const auto asked = fields.required_text("name", 128);
+  Entry entry;
+  entry.description = fields.text("description", longest_description);
+  entry.retention_days = fields.whole("retention_days", 1, 365).value_or(entry.retention_days);
+  const auto name = parse_namespace(asked);
+  if (!name) fields.wrong("name", name.error().message);
+  if (!fields.fine()) return reply(fields.errors());
+  entry.created_at = entry.updated_at = parts_.clock.now();
+  change(call, std::move(reply), [this, name = name->str(), entry](const Call&) {
+    if (exists(name)) {
+      return refusal(409, "namespace_already_exists",
+                     fmt::format("namespace '{}' exists; PUT changes it", name),
+                     {{"namespace", name}});
+    }
+    return put(name, entry, 201);
+  });
+}
+
+void Namespaces::update(const Call& call, Reply reply) {
+  Fields fields{call};
+  const auto description = fields.text("description", longest_description);
+  const auto days = fields.whole("retention_days", 1, 365);
+  if (!fields.fine()) return reply(fields.errors());
+  change(call, std::move(reply), [this, description, days](const Call& asked) {
+    const std::string name = named_in(asked);
+    std::optional<Entry> entry;
+    {
+      const std::lock_guard lock{mutex_};
+      if (const auto found = entries_.find(name); found != entries_.end()) entry = found->second;
+    }
+    if (!entry) return unknown(name);
+    if (asked.field("description")) entry->description = description;
+    if (days) entry->retention_days = *days;
+    entry->updated_at = parts_.clock.now();
+    return put(name, *entry, 200);
+  });
+}
+
+void Namespaces::remove(const Call& call, Reply reply) {
+  change(call, std::move(reply), [this](const Call& asked) -> Answer {
+    const std::string name = named_in(asked);
+    if (!exists(name)) return unknown(name);
+    if (name == parts_.default_name) {
+      return refusal(409, "default_namespace",
+                     fmt::format("namespace '{}' is the default and stays", name),
+                     {{"namespace", name}});
+    }
+    const auto runs = parts_.store.list_runs({.ns = Namespace{name}, .limit = 1});
+    if (!runs) return failed(runs.error(), asked);
+    if (!runs->empty()) {
+      return refusal(409, "namespace_not_empty",
+                     fmt::format("namespace '{}' has workflows, which would be lost; prune them "
+                                 "first",
+                                 name),
+                     {{"namespace", name}});
+    }
+    const auto gone = parts_.store.put_document({std::string{namespace_kind}, {}, name, {}});
+    if (!gone) return failed(gone.error(), asked);
+    const std::lock_guard lock{mutex_};
+    entries_.erase(name);
+    return {200, {{"name", name}, {"status", "deleted"}, {"deleted", Value::Map{{"runs", 0}}}}};
+  });
+}
+
+}  // namespace dw::server

@@ -1,0 +1,57 @@
+// The namespaces there are. The default one always is; others are made, changed and removed by
+// administrators, and are durable before that is acknowledged.
+#pragma once
+#include "core/clock.hpp"
+#include "core/executor.hpp"
+#include "server/fields.hpp"
+#include "store/store.hpp"
+
+#include <map>
+#include <mutex>
+
+namespace dw::server {
+
+inline constexpr std::string_view namespace_kind = "namespace";
+
+struct NamespacesParts {
+  store::Store& store;
+  Executor& writer;  // the thread that commits
+  const Clock& clock;
+  std::string default_name = "default";
+};
+
+class Namespaces {
+ public:
+  explicit Namespaces(NamespacesParts parts);
+
+  void restore(std::span<const store::Document> documents);
+  bool exists(std::string_view name) const;
+
+  Answer list() const;
+  Answer describe(const Call& call) const;
+  void create(const Call& call, Reply reply);
+  void update(const Call& call, Reply reply);
+  // Only one that holds nothing: what is in it would be lost.
+  void remove(const Call& call, Reply reply);
+
+ private:
+  struct Entry {
+    std::string description = {};
+    std::int64_t retention_days = 30;
+    Timestamp created_at = {};
+    Timestamp updated_at = {};
+  };
+
+  static Value::Map shown(const std::string& name, const Entry& entry);
+  static std::string written(const Entry& entry);
+  Answer unknown(std::string_view name) const;
+  // On the writer's thread, one change after the other.
+  void change(const Call& call, Reply reply, std::function<Answer(const Call& call)> apply);
+  Answer put(const std::string& name, const Entry& entry, int status);
+
+  const NamespacesParts parts_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Entry, std::less<>> entries_;  // guarded by mutex_
+};
+
+}  // namespace dw::server
