@@ -45,7 +45,6 @@ async def beat_until_cancelled() -> None:
         while True:
             await context.heartbeat({"alive": True})
             Signals.beating.set()
-            await asyncio.sleep(0.05)
     except errors.ActivityCancelled:
         Signals.cancelled.set()
         raise
@@ -201,8 +200,8 @@ class PythonWorker(unittest.IsolatedAsyncioTestCase):
 
     async def until(self, condition) -> None:
         async def look() -> None:
-            while not await condition():
-                await asyncio.sleep(0.05)
+            while not await condition():  # each look is a round trip to the server
+                pass
         await asyncio.wait_for(look(), 60)
 
     async def run_of(self, workflow_type: str, *arguments):
