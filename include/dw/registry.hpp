@@ -402,6 +402,9 @@ class Registry {
 
   const detail::WorkflowDefinition* find_workflow(std::string_view type) const;
   const detail::ActivityDefinition* find_activity(std::string_view type) const;
+  // All that are registered, in alphabetical order.
+  std::vector<std::string_view> workflow_types() const;
+  std::vector<std::string_view> activity_types() const;
   // Throw UsageError with a hint when the function was never registered.
   std::string_view workflow_type(detail::FunctionKey function) const;
   std::string_view activity_type(detail::FunctionKey function) const;

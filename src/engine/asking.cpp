@@ -109,6 +109,10 @@ WorkflowTask workflow_task(std::vector<engine::WorkflowCommand> commands) {
   return {std::move(commands)};
 }
 
+WorkflowTask workflow_task_at(Timestamp code_time, std::vector<engine::WorkflowCommand> commands) {
+  return {std::move(commands), code_time};
+}
+
 engine::ScheduleActivity schedule_activity(std::string type, history::RetryPolicy policy) {
   engine::ScheduleActivity command;
   command.activity_type = std::move(type);

@@ -14,6 +14,7 @@ struct BeginAttempt {
 };
 struct WorkflowTask {
   std::vector<engine::WorkflowCommand> commands;
+  std::optional<Timestamp> code_time = {};
 };
 struct CheckDeadline {};
 // The workflow task cannot run here and now: it gets a row.
@@ -86,6 +87,8 @@ std::vector<Told> declared_run(std::vector<Told> more = {});
 
 // What workflow code did since it last parked; steps number themselves.
 WorkflowTask workflow_task(std::vector<engine::WorkflowCommand> commands);
+// The same elsewhere: for the code it was that time.
+WorkflowTask workflow_task_at(Timestamp code_time, std::vector<engine::WorkflowCommand> commands);
 engine::ScheduleActivity schedule_activity(std::string type = "charge",
                                            history::RetryPolicy policy = {});
 engine::StartTimer start_timer(std::chrono::seconds delay);

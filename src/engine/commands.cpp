@@ -11,6 +11,27 @@ const Contract* find(const std::vector<Contract>& contracts, std::string_view na
   return found == contracts.end() ? nullptr : &*found;
 }
 
+const Contract* find_signal(const Declarations& declared, std::string_view name) {
+  const Contract* contract = find(declared.signals, name);
+  return contract ? contract : find(declared.signals, any_signal);
+}
+
+// The answer to the same request when it was made before.
+std::optional<CommandOutcome> answered_before(const RunState& state, const std::string& request_id,
+                                              history::NamedRequest::Kind kind,
+                                              std::string outcome) {
+  if (request_id.empty()) return std::nullopt;
+  const auto same = [&](const history::NamedRequest& known) {
+    return known.request_id == request_id && known.kind == kind;
+  };
+  const auto known = std::ranges::find_if(state.requests, same);
+  if (known == state.requests.end()) return std::nullopt;
+  CommandOutcome before{true, std::move(outcome), {}, known->sequence, known->command};
+  before.subject = known->subject;
+  before.repeated = true;
+  return before;
+}
+
 bool reached(std::size_t count, std::int64_t limit) {
   return limit > 0 && static_cast<std::int64_t>(count) >= limit;
 }
@@ -49,7 +70,13 @@ CommandDecision decide_signal(const Run& run, const SignalCommand& command,
                               const Context& context) {
   CommandDecision result;
   const RunState& state = run.state;
+  using Kind = history::NamedRequest::Kind;
+  if (auto before = answered_before(state, command.request_id, Kind::signal, "signal_received")) {
+    result.reply = *std::move(before);
+    return result;
+  }
   Command facts = next_command(state.last_command_sequence, command.source, context);
+  facts.request_id = command.request_id;
   if (!command.command_id.empty()) facts.id = command.command_id;
   facts.on_run = command.requested_run.has_value();
   facts.context = command.context;
@@ -69,7 +96,7 @@ CommandDecision decide_signal(const Run& run, const SignalCommand& command,
   }
   Payload arguments = command.arguments;
   if (const auto& declared = state.start.declared) {
-    const Contract* contract = find(declared->signals, command.name);
+    const Contract* contract = find_signal(*declared, command.name);
     if (!contract) return refuse("rejected_unknown_signal", "unknown_signal");
     auto checked = check_arguments(*contract, command.arguments);
     if (!checked.errors.empty()) {
@@ -102,7 +129,13 @@ CommandDecision decide_update(const Run& run, const UpdateCommand& command,
                               const Context& context) {
   CommandDecision result;
   const RunState& state = run.state;
+  if (auto before =
+          answered_before(state, command.request_id, history::NamedRequest::Kind::update, {})) {
+    result.reply = *std::move(before);
+    return result;
+  }
   Command facts = next_command(state.last_command_sequence, command.source, context);
+  facts.request_id = command.request_id;
   facts.on_run = command.requested_run.has_value();
   const UpdateId id{context.ids.ulid()};
 
@@ -125,8 +158,10 @@ CommandDecision decide_update(const Run& run, const UpdateCommand& command,
   }
   const Contract* contract =
       state.start.declared ? find(state.start.declared->updates, command.name) : nullptr;
-  if (!contract) return refuse("rejected_unknown_update", "unknown_update");
-  auto checked = check_arguments(*contract, command.arguments);
+  const bool anything_goes = !state.start.declared && command.any_name;
+  if (!contract && !anything_goes) return refuse("rejected_unknown_update", "unknown_update");
+  auto checked = contract ? check_arguments(*contract, command.arguments)
+                          : CheckedArguments{command.arguments, {}};
   if (!checked.errors.empty()) {
     return refuse("rejected_invalid_arguments", "invalid_update_arguments",
                   std::move(checked.errors));
@@ -151,10 +186,18 @@ CommandDecision decide_update(const Run& run, const UpdateCommand& command,
 
 CommandDecision decide_close(const Run& run, const CloseCommand& command, const Context& context) {
   CommandDecision result;
+  const bool cancel = command.kind == CloseCommand::Kind::cancel;
+  using Kind = history::NamedRequest::Kind;
+  if (auto before =
+          answered_before(run.state, command.request_id, cancel ? Kind::cancel : Kind::terminate,
+                          cancel ? "cancelled" : "terminated")) {
+    result.reply = *std::move(before);
+    return result;
+  }
   Command facts = next_command(run.state.last_command_sequence, command.source, context);
+  facts.request_id = command.request_id;
   facts.on_run = command.requested_run.has_value();
   facts.context = command.context;
-  const bool cancel = command.kind == CloseCommand::Kind::cancel;
   if (auto why = not_addressed(run, command.requested_run)) {
     return refused(cancel ? "cancel" : "terminate", rejected(facts, why->first, why->second));
   }

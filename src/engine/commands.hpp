@@ -47,6 +47,7 @@ struct CloseCommand {
   std::optional<RunId> requested_run;  // absent: the instance's current run
   std::string source = "native";
   Shared<history::CommandContext> context = {};
+  std::string request_id = {};  // the same one again is the same command
 };
 
 struct RepairCommand {
@@ -66,6 +67,7 @@ struct SignalCommand {
   std::string source = "native";
   CommandId command_id = {};  // empty: minted
   Shared<history::CommandContext> context = {};
+  std::string request_id = {};
 };
 
 struct UpdateCommand {
@@ -74,6 +76,8 @@ struct UpdateCommand {
   std::optional<RunId> requested_run = {};
   bool definition_available = true;  // somebody can run its body
   std::string source = "native";
+  std::string request_id = {};
+  bool any_name = false;  // a run that declares nothing takes whatever comes
 };
 
 // ---- asked by workflow code, one for each step it took since it last parked
@@ -130,6 +134,7 @@ struct OpenCondition {
   std::string fingerprint;
   std::optional<history::Seconds> timeout;
   bool holds = false;
+  std::string occurrence = {};  // which of the code's waits it is, if it counts them
 };
 
 // Of the open wait at that step: it holds now, or its time was up first.

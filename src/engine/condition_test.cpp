@@ -59,6 +59,18 @@ TEST(DecideCondition, WhatTimedOutDoesNotComeTrueAfterwards) {
       .then_refused(invalid);
 }
 
+TEST(DecideCondition, CodeElsewhereHasItsOwnTimeRecorded) {
+  given(waiting_a_minute())
+      .when(workflow_task_at(at("09:00:29"), {condition_holds()}), at("09:00:30"))
+      .then({timer_cancelled("t1"), history::ConditionWaitSatisfied{WaitId{"w1"}, at("09:00:29")}});
+}
+
+TEST(DecideCondition, TheTimeOfTheRecordIsNotRepeated) {
+  given(waiting_a_minute())
+      .when(workflow_task_at(at("09:00:30"), {condition_holds()}), at("09:00:30"))
+      .then({timer_cancelled("t1"), condition_wait_satisfied("w1")});
+}
+
 TEST(DecideCondition, ATimeoutOfZeroIsUpAtOnce) {
   given({workflow_started("invoice")})
       .when(workflow_task({open_condition("paid", 0)}), at("09:00"))

@@ -21,6 +21,10 @@
 
 namespace dw::engine {
 
+// Declared as a signal it stands for every name that is not declared: code that waits for signals
+// by name, elsewhere, cannot say beforehand which.
+inline constexpr std::string_view any_signal = "*";
+
 // What is wrong with each field: parameters as declared, then unknown names as they came. What
 // concerns no single parameter stands under "arguments".
 using ValidationErrors = std::vector<std::pair<std::string, std::vector<std::string>>>;

@@ -46,6 +46,8 @@ struct Context {
   Timestamp now;
   Ids& ids;
   const Settings& settings;
+  // What the code whose commands are decided on took for now: elsewhere it ran a moment ago.
+  std::optional<Timestamp> code_time = {};
 };
 
 // A run as decisions see it.
@@ -84,6 +86,7 @@ struct CommandOutcome {
   CommandId command_id;
   std::string subject = {};      // the signal's or update's own id
   ValidationErrors errors = {};  // what is wrong with the arguments
+  bool repeated = false;         // it was asked for before: this is the answer from then
 };
 
 // Arguments as they are recorded: in declaration order, defaults filled in. Without a contract they

@@ -175,7 +175,9 @@ template <>
 void Story::ask(const WorkflowTask& task, const engine::Context& context) {
   auto commands = task.commands;
   number_steps(commands);
-  auto decided = engine::decide_workflow_task(run_, commands, context);
+  engine::Context theirs = context;
+  theirs.code_time = task.code_time;
+  auto decided = engine::decide_workflow_task(run_, commands, theirs);
   if (decided) {
     last_.decision = *std::move(decided);
   } else {

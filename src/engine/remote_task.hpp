@@ -12,6 +12,8 @@ enum class WorkerHabit {
   waits,
   // Asks again for whatever is pending, and calls its signal handlers while it replays.
   repeats_itself,
+  // Runs code as we do: numbers its steps itself, keeps it suspended, and wants only what is new.
+  native,
 };
 
 // What a task was about when a worker took it.

@@ -57,6 +57,36 @@ TEST(DecideSignal, ArgumentsThatDoNotFitAreRefusedWithWhatIsWrong) {
   EXPECT_EQ(story.reply().errors.front().first, "who");
 }
 
+TEST(DecideSignal, TheSameRequestAgainIsTheSameSignal) {
+  auto asked = signal("approve", R"(["ann"])");
+  asked.request_id = "r1";
+  auto story = given(declared_run());
+  story.when(asked, at("09:01")).then_accepted("signal_received", 2);
+  const std::string first = story.reply().subject;
+  story.when(asked, at("09:02")).then_nothing().then_accepted("signal_received", 2);
+  EXPECT_EQ(story.reply().subject, first);
+  EXPECT_TRUE(story.reply().repeated);
+  asked.request_id = "r2";
+  story.when(asked, at("09:03")).then_accepted("signal_received", 3);
+  EXPECT_EQ(story.state().signals.size(), 2u);
+}
+
+TEST(DecideSignal, RequestsOfLongAgoAreForgotten) {
+  auto asked = signal("approve", R"(["ann"])");
+  std::vector<Told> many;
+  for (std::int64_t n = 0; n <= static_cast<std::int64_t>(history::most_named_requests); ++n) {
+    auto by = command("c" + std::to_string(n + 2), n + 2);
+    by.request_id = "r" + std::to_string(n);
+    many.emplace_back(signal_received("s" + std::to_string(n), "approve", by));
+  }
+  auto story = given(declared_run(std::move(many)));
+  EXPECT_EQ(story.state().requests.size(), history::most_named_requests);
+  asked.request_id = "r1";
+  story.when(asked, at("09:01")).then_nothing();
+  asked.request_id = "r0";
+  story.when(asked, at("09:01")).then_wakes();
+}
+
 TEST(DecideSignal, ARunWithoutAContractTakesAnyName) {
   given({workflow_started("invoice")})
       .when(signal("whatever", "[1,2]"), at("09:01"))
@@ -204,6 +234,13 @@ TEST(DecideSignal, ATimeoutOfZeroStillTakesOneThatIsThere) {
   story.when(workflow_task({open_signal_wait("approve", 0)}), at("09:01")).then_wakes();
   story.when(workflow_task({apply_signal("s1")}), at("09:01"))
       .then({signal_applied("s1", "signal-command:c2")});
+}
+
+TEST(DecideSignal, CodeElsewhereHasItsOwnTimeRecorded) {
+  given(waiting_a_minute({signal_received("s1", "approve", command("c2", 2), "[]", "w1")}))
+      .when(workflow_task_at(at("09:00:29"), {apply_signal("s1")}), at("09:00:30"))
+      .then({timer_cancelled("t1"),
+             history::SignalApplied{SignalId{"s1"}, WaitId{"w1"}, at("09:00:29")}});
 }
 
 TEST(DecideSignal, ARunThatEndsWithTheSignalCancelsItsTimeoutOnce) {

@@ -28,6 +28,31 @@ history::UpdateCompleted never_applied(std::string id, std::string failure, std:
 }
 
 // proves: E-29
+TEST(DecideUpdate, TheSameRequestAgainIsTheSameUpdate) {
+  auto asked = update("rename", R"(["bob"])");
+  asked.request_id = "r1";
+  auto story = given(declared_run());
+  story.when(asked, at("09:01")).then_wakes();
+  const std::string first = story.reply().subject;
+  story.when(asked, at("09:02")).then_nothing();
+  EXPECT_EQ(story.reply().subject, first);
+  EXPECT_TRUE(story.reply().repeated);
+  story.when(workflow_task({apply_update(first)}), at("09:03"));
+  story.when(asked, at("09:04")).then_nothing();
+  EXPECT_EQ(story.reply().subject, first) << "done or not";
+}
+
+TEST(DecideUpdate, ARunThatDeclaresNothingTakesAnyNameFromThoseWhoAreUsedToThat) {
+  auto asked = update("anything", R"(["bob"])");
+  given({start_accepted(command("c1", 1)), workflow_started("invoice")})
+      .when(asked, at("09:01"))
+      .then_rejected("unknown_update", "rejected_unknown_update", 2);
+  asked.any_name = true;
+  given({start_accepted(command("c1", 1)), workflow_started("invoice")})
+      .when(asked, at("09:01"))
+      .then_wakes();
+}
+
 TEST(DecideUpdate, IsAcceptedBeforeItIsAppliedAndThenCompleted) {
   auto story = given(declared_run());
   story.when(rename_to("bob"), at("09:01"))

@@ -142,14 +142,15 @@ class WorkflowTask {
 
   Result<void> operator()(const engine::OpenCondition& c) {
     DW_TRY_VOID(take_step(c.step));
-    ConditionWaitOpened event{WaitId{context_.ids.ulid()}, c.step, c.key, c.fingerprint, c.timeout};
+    ConditionWaitOpened event{
+        WaitId{context_.ids.ulid()}, c.step, c.key, c.fingerprint, c.timeout, c.occurrence};
     const WaitId id = event.wait_id;
     all_.events.emplace_back(std::move(event));
     if (c.holds) {
-      all_.events.emplace_back(ConditionWaitSatisfied{id});
+      all_.events.emplace_back(ConditionWaitSatisfied{id, code_time()});
     } else if (c.timeout) {
       schedule_timer(c.step, *c.timeout, "condition_timeout", id);
-      if (*c.timeout <= 0) all_.events.emplace_back(ConditionWaitTimedOut{id});
+      if (*c.timeout <= 0) all_.events.emplace_back(ConditionWaitTimedOut{id, code_time()});
     }
     return {};
   }
@@ -165,11 +166,11 @@ class WorkflowTask {
     }
     closed_waits_.push_back(wait->id);
     if (!c.satisfied) {
-      all_.events.emplace_back(ConditionWaitTimedOut{wait->id});
+      all_.events.emplace_back(ConditionWaitTimedOut{wait->id, code_time()});
       return {};
     }
     cancel_timer(wait->timer);
-    all_.events.emplace_back(ConditionWaitSatisfied{wait->id});
+    all_.events.emplace_back(ConditionWaitSatisfied{wait->id, code_time()});
     return {};
   }
 
@@ -207,7 +208,7 @@ class WorkflowTask {
       }
       closed_waits_.push_back(wait->id);
       cancel_timer(wait->timer);
-      all_.events.emplace_back(SignalApplied{c.signal_id, wait->id});
+      all_.events.emplace_back(SignalApplied{c.signal_id, wait->id, code_time()});
       return {};
     }
     DW_TRY_VOID(take_step(c.step));
@@ -216,7 +217,7 @@ class WorkflowTask {
     }
     // One id from receipt to application, whichever came first.
     all_.events.emplace_back(SignalWaitOpened{signal->wait, c.step, signal->name, c.timeout});
-    all_.events.emplace_back(SignalApplied{c.signal_id, signal->wait});
+    all_.events.emplace_back(SignalApplied{c.signal_id, signal->wait, code_time()});
     return {};
   }
 
@@ -226,7 +227,7 @@ class WorkflowTask {
       return no(fmt::format("signal {} is not waiting to be applied", c.signal_id.str()));
     }
     applied_.push_back(c.signal_id);
-    all_.events.emplace_back(SignalApplied{c.signal_id, {}});
+    all_.events.emplace_back(SignalApplied{c.signal_id, {}, {}});
     return {};
   }
 
@@ -412,6 +413,11 @@ class WorkflowTask {
   // When all of this is recorded: a run begins then, whatever its clock says, and so do its
   // deadlines.
   Context at_now() const { return {now_, context_.ids, context_.settings}; }
+
+  // Said only where it differs: a replay must find the same now as the code did.
+  std::optional<Timestamp> code_time() const {
+    return context_.code_time == now_ ? std::nullopt : context_.code_time;
+  }
 
   Error no(std::string_view why) const {
     return {ErrorCode::invalid_argument, fmt::format("run {}: {}", run_.id.str(), why)};

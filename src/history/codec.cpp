@@ -443,16 +443,30 @@ std::vector<std::string_view> all_types() {
   return {names.begin(), names.end()};
 }
 
-void append_events(std::string& out, std::span<const EventBody> events) {
+namespace {
+
+template <typename T, typename Body>
+void append_all(std::string& out, std::span<const T> events, Body body_of) {
   JsonWriter writer{out};
   FieldWriter fields{writer};
   writer.begin_array();
-  for (const EventBody& body : events) {
+  for (const T& item : events) {
+    const EventBody& body = std::invoke(body_of, item);
     writer.begin_object().field("type", type_name(body));
     std::visit([&](const auto& event) { visit_fields(fields, event); }, body);
     writer.end_object();
   }
   writer.end_array();
+}
+
+}  // namespace
+
+void append_events(std::string& out, std::span<const EventBody> events) {
+  append_all(out, events, std::identity{});
+}
+
+void append_events(std::string& out, std::span<const Event> events) {
+  append_all(out, events, &Event::body);
 }
 
 Result<std::vector<EventBody>> parse_events(std::string_view text) {

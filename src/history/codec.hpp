@@ -13,6 +13,7 @@ namespace dw::history {
 // Appends `[{"type":"TimerFired",…},…]` to `out`. Asserts the payload contract of every event:
 // what is appended can be read back, on any machine, for as long as the run lives.
 void append_events(std::string& out, std::span<const EventBody> events);
+void append_events(std::string& out, std::span<const Event> events);
 
 // Reads one commit's array. Fails with corrupt_history on an unknown type, a missing key, a key
 // outside the contract or a value of the wrong kind: folding on would hide damage.

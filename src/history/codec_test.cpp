@@ -80,7 +80,8 @@ TEST(Codec, WritesExactlyThis) {
             R"([{"type":"SignalReceived","command":{"id":"c1","sequence":7,"source":"cli",)"
             R"("on_run":true,"context":{"intake_mode":"signal_with_start","intake_group":"g1",)"
             R"("parent_instance_id":"order-1","parent_run_id":"run0","parent_sequence":3,)"
-            R"("child_call_id":"k1"}},"signal_id":"s1","signal_name":"approve",)"
+            R"("child_call_id":"k1"},"request_id":"request-1"},"signal_id":"s1",)"
+            R"("signal_name":"approve",)"
             R"("arguments":{"codec":"json","blob":"[1]"},"signal_wait_id":"w1"}])");
   EXPECT_EQ(stored(of_step(4, in_barrier({full_path().back()}, child_scheduled("k1")))),
             R"([{"type":"ChildWorkflowScheduled","child_call_id":"k1","sequence":4,)"

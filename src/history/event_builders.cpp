@@ -210,7 +210,7 @@ history::SignalWaitOpened signal_wait_opened(std::string wait, std::string name,
 }
 
 history::SignalApplied signal_applied(std::string id, std::string wait) {
-  return {SignalId{std::move(id)}, WaitId{std::move(wait)}};
+  return {SignalId{std::move(id)}, WaitId{std::move(wait)}, {}};
 }
 
 history::UpdateAccepted update_accepted(std::string id, std::string name, history::Command by,
@@ -257,11 +257,11 @@ history::ConditionWaitOpened condition_wait_opened(std::string wait, std::string
 }
 
 history::ConditionWaitSatisfied condition_wait_satisfied(std::string wait) {
-  return {WaitId{std::move(wait)}};
+  return {WaitId{std::move(wait)}, {}};
 }
 
 history::ConditionWaitTimedOut condition_wait_timed_out(std::string wait) {
-  return {WaitId{std::move(wait)}};
+  return {WaitId{std::move(wait)}, {}};
 }
 
 history::ChildWorkflowScheduled child_scheduled(std::string call, std::string type,

@@ -31,6 +31,7 @@ void visit_fields(F& f, Is<Command> auto& c) {
   f("source", c.source);
   f("on_run", c.on_run, false);
   f("context", c.context);
+  f("request_id", c.request_id, std::string{});
 }
 
 template <typename F>
@@ -253,6 +254,7 @@ template <typename F>
 void visit_fields(F& f, Is<SignalApplied> auto& e) {
   f("signal_id", e.signal_id);
   f("signal_wait_id", e.wait_id, WaitId{});
+  f("code_time", e.code_time);
 }
 
 template <typename F>
@@ -297,16 +299,19 @@ void visit_fields(F& f, Is<ConditionWaitOpened> auto& e) {
   f("condition_key", e.key, std::string{});
   f("condition_definition_fingerprint", e.fingerprint, std::string{});
   f("timeout_seconds", e.timeout);
+  f("condition_wait_occurrence_id", e.occurrence, std::string{});
 }
 
 template <typename F>
 void visit_fields(F& f, Is<ConditionWaitSatisfied> auto& e) {
   f("condition_wait_id", e.wait_id);
+  f("code_time", e.code_time);
 }
 
 template <typename F>
 void visit_fields(F& f, Is<ConditionWaitTimedOut> auto& e) {
   f("condition_wait_id", e.wait_id);
+  f("code_time", e.code_time);
 }
 
 template <typename F>

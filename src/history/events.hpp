@@ -40,6 +40,7 @@ struct Command {
   std::string source;         // native, cli, control_plane, workflow, …
   bool on_run = false;        // the caller named this very run, not its instance
   Shared<CommandContext> context = {};
+  std::string request_id = {};  // the caller's own name for it, so that it can be asked twice
   friend bool operator==(const Command&, const Command&) = default;
 };
 
@@ -291,6 +292,7 @@ struct SignalWaitOpened {
 struct SignalApplied {
   SignalId signal_id;
   WaitId wait_id;
+  std::optional<Timestamp> code_time = {};  // what the code took for now, if not recorded_at
   friend bool operator==(const SignalApplied&, const SignalApplied&) = default;
 };
 
@@ -341,16 +343,19 @@ struct ConditionWaitOpened {
   std::string key;
   std::string fingerprint;  // of the definition, if the author gave one
   std::optional<Seconds> timeout;
+  std::string occurrence = {};  // which of the code's waits it is, for workers that count them
   friend bool operator==(const ConditionWaitOpened&, const ConditionWaitOpened&) = default;
 };
 
 struct ConditionWaitSatisfied {
   WaitId wait_id;
+  std::optional<Timestamp> code_time = {};  // like SignalApplied's
   friend bool operator==(const ConditionWaitSatisfied&, const ConditionWaitSatisfied&) = default;
 };
 
 struct ConditionWaitTimedOut {
   WaitId wait_id;
+  std::optional<Timestamp> code_time = {};  // like SignalApplied's
   friend bool operator==(const ConditionWaitTimedOut&, const ConditionWaitTimedOut&) = default;
 };
 

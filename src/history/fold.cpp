@@ -188,6 +188,7 @@ class Apply {
   Result<void> operator()(const SignalReceived& e) {
     DW_TRY_VOID(command(e.command));
     if (e.command.source == "workflow") s.workflow_signals.push_back(e.command.id);
+    name(NamedRequest::Kind::signal, e.command, e.signal_id.str());
     s.signals.push_back({e.signal_id, e.command, e.name, e.arguments,
                          e.wait.empty() ? buffered_wait(e.command.id) : WaitId{e.wait}});
     return {};
@@ -216,6 +217,7 @@ class Apply {
 
   Result<void> operator()(const UpdateAccepted& e) {
     DW_TRY_VOID(command(e.command));
+    name(NamedRequest::Kind::update, e.command, e.update_id.str());
     s.updates.push_back({e.update_id, e.command, e.name, e.arguments, false});
     return {};
   }
@@ -296,8 +298,14 @@ class Apply {
   }
 
   Result<void> operator()(const RepairRequested& e) { return command(e.command); }
-  Result<void> operator()(const CancelRequested& e) { return command(e.command); }
-  Result<void> operator()(const TerminateRequested& e) { return command(e.command); }
+  Result<void> operator()(const CancelRequested& e) {
+    name(NamedRequest::Kind::cancel, e.command);
+    return command(e.command);
+  }
+  Result<void> operator()(const TerminateRequested& e) {
+    name(NamedRequest::Kind::terminate, e.command);
+    return command(e.command);
+  }
 
   Result<void> operator()(const WorkflowCancelled& e) {
     return end(RunStatus::cancelled, "cancelled", "cancelled", failure_of(e));
@@ -340,6 +348,12 @@ class Apply {
 
  private:
   Error no(std::string_view why) const { return corrupt(s, event, why); }
+
+  void name(NamedRequest::Kind kind, const Command& c, std::string subject = {}) {
+    if (c.request_id.empty()) return;
+    if (s.requests.size() >= most_named_requests) s.requests.pop_front();
+    s.requests.push_back({kind, c.request_id, c.id, c.sequence, std::move(subject)});
+  }
 
   Result<void> command(const Command& c) {
     // Rejections without a run event take numbers too, so the sequence may jump, never repeat.

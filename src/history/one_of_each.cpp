@@ -3,8 +3,10 @@
 namespace dw::story {
 
 history::Command full_command() {
-  return within({"signal_with_start", "g1", "order-1", "run0", 3, "k1"},
-                for_run(command("c1", 7, "cli")));
+  auto full = within({"signal_with_start", "g1", "order-1", "run0", 3, "k1"},
+                     for_run(command("c1", 7, "cli")));
+  full.request_id = "request-1";
+  return full;
 }
 
 history::GroupPath full_path() {
@@ -92,6 +94,7 @@ history::ActivityScheduled plain_schedule() {
 history::ConditionWaitOpened full_condition() {
   auto event = of_step(4, condition_wait_opened("w1", "paid", 60));
   event.fingerprint = "sha256:34";
+  event.occurrence = "condition-wait:0";
   return event;
 }
 
@@ -180,15 +183,18 @@ DW_SAMPLE(SignalReceived, signal_received("s1", "approve", full_command(), "[1]"
           signal_received("s1", "approve", command("c1", 1)))
 DW_SAMPLE(SignalWaitOpened, of_step(4, signal_wait_opened("w1", "approve", 60)),
           of_step(1, signal_wait_opened("w1", "approve")))
-DW_SAMPLE(SignalApplied, signal_applied("s1", "w1"), signal_applied("s1", "w1"))
+DW_SAMPLE(SignalApplied, (history::SignalApplied{SignalId{"s1"}, WaitId{"w1"}, at("09:07")}),
+          signal_applied("s1", "w1"))
 DW_SAMPLE(UpdateAccepted, update_accepted("u1", "raise", full_command(), "[5]"),
           update_accepted("u1", "raise", command("c1", 1)))
 DW_SAMPLE(UpdateRejected, full_refusal(), update_rejected("u1", "raise", command("c1", 1)))
 DW_SAMPLE(UpdateApplied, update_applied("u1", 4), update_applied("u1", 1))
 DW_SAMPLE(UpdateCompleted, full_update_end(), update_completed("u1"))
 DW_SAMPLE(ConditionWaitOpened, full_condition(), of_step(1, condition_wait_opened("w1")))
-DW_SAMPLE(ConditionWaitSatisfied, condition_wait_satisfied("w1"), condition_wait_satisfied("w1"))
-DW_SAMPLE(ConditionWaitTimedOut, condition_wait_timed_out("w1"), condition_wait_timed_out("w1"))
+DW_SAMPLE(ConditionWaitSatisfied, (history::ConditionWaitSatisfied{WaitId{"w1"}, at("09:07")}),
+          condition_wait_satisfied("w1"))
+DW_SAMPLE(ConditionWaitTimedOut, (history::ConditionWaitTimedOut{WaitId{"w1"}, at("09:07")}),
+          condition_wait_timed_out("w1"))
 DW_SAMPLE(ChildWorkflowScheduled,
           of_step(4,
                   in_barrier(full_path(), child_scheduled("k1", "payment",

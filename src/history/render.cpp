@@ -323,8 +323,14 @@ Result<void> EventRenderer::operator()(const MemoUpserted& e) {
   auto& current = r_.start_.memo;
   current = merged(current, e.entries);
   out_.field("sequence", e.step);
-  value("entries", e.entries);
-  value("merged", current.value_or(Value::Map{}));
+  if (r_.reader_ == Reader::worker) {
+    // Workers sent an envelope, and compare it with the one they would send now.
+    out_.field("entries", DW_TRY(encode(e.entries)));
+    out_.field("merged", DW_TRY(encode(current.value_or(Value::Map{}))));
+  } else {
+    value("entries", e.entries);
+    value("merged", current.value_or(Value::Map{}));
+  }
   return {};
 }
 

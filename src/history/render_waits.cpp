@@ -194,6 +194,7 @@ void EventRenderer::condition_keys(const ConditionWaitOpened& opened) {
   out_.field("condition_wait_id", opened.wait_id.view());
   text("condition_key", opened.key);
   text("condition_definition_fingerprint", opened.fingerprint);
+  text("condition_wait_occurrence_id", opened.occurrence);
 }
 Result<void> EventRenderer::end_condition(const WaitId& id) {
   const Condition* wait = DW_TRY(find(r_.conditions_, id, "the wait is not open"));

@@ -52,17 +52,23 @@ constexpr RenderedKey on_exception[] = {{"exception_type", optional},
                                         {"message", required},
                                         {"exception", required}};
 constexpr RenderedKey on_failure[] = {{"failure_id", required}, {"failure_category", required}};
-constexpr RenderedKey timer[] = {
-    {"timer_id", required},       {"sequence", required},
-    {"delay_seconds", required},  {"fire_at", required},
-    {"timer_kind", optional},     {"condition_wait_id", optional},
-    {"condition_key", optional},  {"condition_definition_fingerprint", optional},
-    {"signal_wait_id", optional}, {"signal_name", optional}};
+constexpr RenderedKey timer[] = {{"timer_id", required},
+                                 {"sequence", required},
+                                 {"delay_seconds", required},
+                                 {"fire_at", required},
+                                 {"timer_kind", optional},
+                                 {"condition_wait_id", optional},
+                                 {"condition_key", optional},
+                                 {"condition_definition_fingerprint", optional},
+                                 {"condition_wait_occurrence_id", optional},
+                                 {"signal_wait_id", optional},
+                                 {"signal_name", optional}};
 constexpr auto on_timer = keys(timer, on_group);
 constexpr RenderedKey on_update[] = {{"update_id", required}, {"update_name", required}};
 constexpr RenderedKey on_condition[] = {{"condition_wait_id", required},
                                         {"condition_key", optional},
                                         {"condition_definition_fingerprint", optional},
+                                        {"condition_wait_occurrence_id", optional},
                                         {"sequence", required}};
 // A child taken over from the run before has no step here, and its type is told there.
 constexpr RenderedKey child[] = {{"sequence", optional},

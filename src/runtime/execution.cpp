@@ -126,13 +126,13 @@ void Execution::finish_feed(const Event& event) {
             if (step) step->fingerprint = e.fingerprint;
           },
           [&](const ConditionWaitSatisfied& e) {
-            if (Step* step = resolve(e.wait_id.view(), at)) {
+            if (Step* step = resolve(e.wait_id.view(), e.code_time.value_or(at))) {
               step->number = 1;
               step->resolved_by = 0;
             }
           },
           [&](const ConditionWaitTimedOut& e) {
-            if (Step* step = resolve(e.wait_id.view(), at)) {
+            if (Step* step = resolve(e.wait_id.view(), e.code_time.value_or(at))) {
               step->resolved_by = step->timed_out.value_or(0);
             }
           },
@@ -144,7 +144,7 @@ void Execution::finish_feed(const Event& event) {
             open(e.step, Shape::signal, e.name, type_name(event.body), e.wait_id.str());
           },
           [&](const SignalApplied& e) {
-            Step* step = resolve(e.wait_id.view(), at);
+            Step* step = resolve(e.wait_id.view(), e.code_time.value_or(at));
             const auto signal = std::ranges::find(signals_, e.signal_id, &Received::id);
             if (signal == signals_.end()) return;  // taken by this code before it was recorded
             if (step) {

@@ -31,7 +31,7 @@ Story::Story(const Registry& registry, std::string_view type, const Value& argum
 
 Story::~Story() = default;
 
-Progress Story::go() {
+Progress Story::go(std::chrono::milliseconds late) {
   if (!execution_) {
     execution_ = std::make_unique<Execution>(registry_, stacks_, random_, run_.id);
     fed_ = 0;
@@ -40,8 +40,10 @@ Progress Story::go() {
   for (;;) {
     execution_->feed(std::span{events_}.subspan(fed_));
     fed_ = events_.size();
-    const auto now = context();
-    auto progress = execution_->run(std::max(now.now, run_.state.last_recorded_at));
+    auto now = context();
+    now.code_time = std::max(now.now, run_.state.last_recorded_at);
+    auto progress = execution_->run(*now.code_time);
+    now.now = now_ += late;
     if (progress.blocked || progress.commands.empty()) {
       all.blocked = progress.blocked;
       return all;
@@ -52,7 +54,7 @@ Progress Story::go() {
     std::ranges::move(progress.commands, std::back_inserter(all.commands));
     if (progress.spoiled) {
       crash();
-      return go();
+      return go(late);
     }
     if (!decision->wake) return all;
   }

@@ -26,8 +26,8 @@ class Story {
   Story(const Registry& registry, std::string_view type, const Value& arguments = Value::Array{});
   ~Story();
 
-  // Lets the code run to where it parks, and records what it asked for.
-  Progress go();
+  // Lets the code run to where it parks, and records what it asked for, at once or that much later.
+  Progress go(std::chrono::milliseconds late = 0ms);
 
   // The process died: only the events are left.
   void crash();

@@ -31,11 +31,19 @@ std::string shop_floor() {
   return name + " x" + std::to_string(count) + (now ? "!" : "");
 }
 
+std::vector<Timestamp> told_times;
+void tells_the_time() {
+  await(approve);
+  told_times.push_back(now());
+  await(hurry);
+}
+
 Registry waiting() {
   Registry registry;
   registry.workflow("approval", wait_for_approval).signal(approve);
   registry.workflow("approval-or-nobody", approval_or_nobody).signal(approve);
   registry.workflow("two-approvals", two_approvals).signal(approve);
+  registry.workflow("tells-the-time", tells_the_time).signal(approve).signal(hurry);
   registry.workflow("shop", shop_floor).signal(order_item).signal(hurry);
   registry.freeze();
   return registry;
@@ -59,6 +67,20 @@ TEST(Messages, ASignalThatCameEarlyWaitsForTheCode) {
   story.go();
   EXPECT_EQ(story.output(), Value{"ann+bob"}) << "in the order they came";
   EXPECT_EQ(story.count("SignalApplied"), 2);
+}
+
+TEST(Messages, AReplayTakesForNowWhatTheCodeDidThoughItWasRecordedLater) {
+  const auto registry = waiting();
+  told_times.clear();
+  Story story{registry, "tells-the-time"};
+  story.go();
+  story.signal("approve", Value::Array{"ann"});
+  story.go(50ms);
+  story.crash();
+  story.signal("hurry");
+  story.go();
+  ASSERT_EQ(told_times.size(), 2u);
+  EXPECT_EQ(told_times.front(), told_times.back());
 }
 
 TEST(Messages, SignalsReplayAtEveryPoint) {

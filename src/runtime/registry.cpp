@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <ranges>
 
 namespace dw {
 
@@ -247,6 +248,14 @@ const detail::WorkflowDefinition* Registry::find_workflow(std::string_view type)
 const detail::ActivityDefinition* Registry::find_activity(std::string_view type) const {
   const auto found = activities_.find(type);
   return found == activities_.end() ? nullptr : found->second.get();
+}
+
+std::vector<std::string_view> Registry::workflow_types() const {
+  return {std::views::keys(workflows_).begin(), std::views::keys(workflows_).end()};
+}
+
+std::vector<std::string_view> Registry::activity_types() const {
+  return {std::views::keys(activities_).begin(), std::views::keys(activities_).end()};
 }
 
 std::string_view Registry::workflow_type(detail::FunctionKey function) const {
