@@ -53,6 +53,8 @@ struct Shard::Cell {
   // Of `unseen`, if that is the whole history: where each commit begins.
   std::vector<std::pair<std::int64_t, CommitId>> commits;
   std::int64_t looked_until = 0;  // the last event that its main code was shown elsewhere
+  // A native worker that keeps its suspended code: `unseen` is what it has not been shown.
+  std::string held_by = {};
   std::list<RunId>::iterator place;
 
   // Its code has to be replayed, and not all of its events are at hand.
@@ -84,6 +86,8 @@ struct Shard::Build {
   CommitId instance_version;  // with opens_run
   bool recovers = false;      // rows come back that nobody here may have in mind any more
   std::vector<Offer> offers;  // for workers elsewhere
+  Taker* taker = nullptr;     // whoever asked for this build, if it takes on what comes of it
+  std::vector<ClaimedActivity> taken;  // by the taker
 
   struct Change {
     TaskChange change;

@@ -33,6 +33,7 @@ void Committer::run_batch() {
   // One post for each listener, not for each transition: waking a thread costs more than an answer.
   std::vector<std::pair<CommitListener*, std::vector<Answer>>> answers;
   for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (std::holds_alternative<store::Won>(outcomes[i])) tally_.count(batch[i]);
     auto entry = std::ranges::find(answers, listeners[i], [](const auto& a) { return a.first; });
     if (entry == answers.end()) entry = answers.insert(answers.end(), {listeners[i], {}});
     entry->second.push_back({std::move(batch[i].id), std::move(outcomes[i])});

@@ -3,6 +3,7 @@
 // engine commits at once.
 #pragma once
 #include "core/executor.hpp"
+#include "dispatch/run_tally.hpp"
 #include "store/store.hpp"
 
 #include <atomic>
@@ -34,6 +35,7 @@ class Committer {
   // Callers are refused before anything is decided; what was decided is always taken.
   bool overloaded() const { return queued_.load(std::memory_order_relaxed) >= max_queued_; }
   std::size_t queued() const { return queued_.load(std::memory_order_relaxed); }
+  const RunTally& tally() const { return tally_; }
 
  private:
   void run_batch();
@@ -42,6 +44,7 @@ class Committer {
   Executor& writer_;
   const std::size_t max_queued_;
   std::atomic<std::size_t> queued_{0};
+  RunTally tally_;
 
   std::mutex mutex_;
   std::vector<store::Transition> pending_;  // guarded by mutex_

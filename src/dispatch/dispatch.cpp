@@ -185,6 +185,27 @@ void Dispatch::release_worker(std::string owner, Reply<std::int64_t> reply) {
   }
 }
 
+void Dispatch::held_tasks(Reply<std::vector<HeldTask>> reply) {
+  struct Gathered {
+    std::mutex mutex;
+    std::vector<HeldTask> tasks;  // guarded by mutex
+    std::size_t shards = 0;       // guarded by mutex: that have not answered
+  };
+  auto gathered = std::make_shared<Gathered>();
+  gathered->shards = shards_.size();
+  for (auto& shard : shards_) {
+    shard->executor().post([&shard = *shard, reply, gathered] {
+      auto held = shard.held_tasks();
+      {
+        const std::lock_guard lock{gathered->mutex};
+        std::ranges::move(held, std::back_inserter(gathered->tasks));
+        if (--gathered->shards > 0) return;
+      }
+      reply(std::move(gathered->tasks));
+    });
+  }
+}
+
 // ---- tasks
 
 void Dispatch::deliver(engine::Task task, std::function<void()> done) {

@@ -85,10 +85,19 @@ class Dispatch final : private ShardListener {
   // A worker is gone: what it held is offered to others. Replies how many workflow tasks.
   void release_worker(std::string owner, Reply<std::int64_t> reply);
 
+  // For those who watch: any thread, any time.
+  std::size_t queued_commits() const { return committer_.queued(); }
+  const RunTally& tally() const { return committer_.tally(); }
+  // The workflow tasks that workers elsewhere hold: taking one writes nothing, so no row tells.
+  void held_tasks(Reply<std::vector<HeldTask>> reply);
+
+  // Delivers a task that is due, whoever else may be about to; `done` once that is settled. What
+  // has been delivered before changes nothing.
+  void deliver(engine::Task task, std::function<void()> done);
+
  private:
   Shard& shard_of(const store::InstanceKey& instance) { return *shards_[seat_of(instance)]; }
   std::size_t seat_of(const store::InstanceKey& instance) const;
-  void deliver(engine::Task task, std::function<void()> done);
   // Hands waiting activities to their shards, one for each free slot.
   void pump();
   void check_leases();

@@ -44,7 +44,8 @@ Result<std::vector<store::RunRow>> next_runs(const RepairParts& parts, const Rep
   if (!scope.run_ids.empty()) {
     std::vector<store::RunRow> rows;
     for (const RunId& run : scope.run_ids) {
-      if (auto row = DW_TRY(parts.store.find_run(run))) rows.push_back(*std::move(row));
+      auto row = DW_TRY(parts.store.find_run(run));
+      if (row && (!scope.ns || *scope.ns == row->ns)) rows.push_back(*std::move(row));
     }
     before.reset();
     return rows;
@@ -53,6 +54,7 @@ Result<std::vector<store::RunRow>> next_runs(const RepairParts& parts, const Rep
   filter.open = !scope.at_most;
   filter.before = before;
   filter.limit = scope.at_most.value_or(page);
+  filter.ns = scope.ns;
   if (scope.instance) {
     filter.ns = scope.instance->ns;
     filter.instance_id = scope.instance->id;
@@ -102,6 +104,7 @@ Result<std::map<std::string, Task>> find_expired(const RepairParts& parts,
     for (const Task& task : tasks) {
       const bool wanted =
           (scope.run_ids.empty() || std::ranges::count(scope.run_ids, task.run_id) > 0) &&
+          (!scope.ns || *scope.ns == task.ns) &&
           (!scope.instance || *scope.instance == store::InstanceKey{task.ns, task.instance_id}) &&
           (!scope.queue || *scope.queue == task.queue);
       if (wanted && task.status == TaskStatus::leased && task.lease_expires_at <= now) {

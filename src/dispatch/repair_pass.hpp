@@ -12,6 +12,7 @@ namespace dw::dispatch {
 // Which runs to look at; nothing named means every open one.
 struct RepairScope {
   std::vector<RunId> run_ids = {};
+  std::optional<Namespace> ns = {};
   std::optional<store::InstanceKey> instance = {};
   std::optional<std::string> connection = {};
   std::optional<std::string> queue = {};

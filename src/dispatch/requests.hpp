@@ -5,7 +5,10 @@
 #include "engine/remote_task.hpp"
 #include "store/store.hpp"
 
+#include <atomic>
 #include <functional>
+#include <memory>
+#include <set>
 
 namespace dw::dispatch {
 
@@ -61,10 +64,24 @@ struct ClaimedTask {
   std::int64_t last_sequence = 0;
   std::int64_t history_bytes = 0;
   std::vector<std::string> history;  // rendered, one JSON object for each event
+  std::string commits = {};          // for native workers instead: stored events
+  Timestamp now = {};                // for native workers: what their code is to take for now
   engine::RemoteTask about;
   std::optional<history::PendingUpdate> update = {};  // that the task is about
   std::optional<history::PendingSignal> signal = {};  // likewise
   std::optional<history::OpenSignalWait> wait = {};   // that the signal came for
+};
+
+// A workflow task that a worker elsewhere holds now.
+struct HeldTask {
+  RunAddress run;
+  TaskId task;
+  std::string queue;
+  std::string owner;
+  std::int64_t attempt = 1;
+  std::string epoch = {};
+  engine::WorkerHabit habit = engine::WorkerHabit::waits;
+  Timestamp expires_at;
 };
 
 // Who says that it holds a workflow task.
@@ -76,10 +93,16 @@ struct TaskHolder {
   std::string epoch = {};  // as it was told with the task
 };
 
+struct ClaimedActivity {
+  RunAddress run;
+  TaskId task;
+  history::OpenActivity activity;  // as this attempt runs it
+};
+
 struct TaskAnswer {
   bool recorded = false;
   // Why not: run_closed, run_timed_out, task_not_found, task_not_leased, lease_expired,
-  // lease_owner_mismatch, workflow_task_attempt_mismatch, invalid_commands
+  // lease_owner_mismatch, workflow_task_attempt_mismatch, invalid_commands, overtaken
   std::string reason = {};
   std::string message = {};
   RunId run_id = {};
@@ -89,18 +112,39 @@ struct TaskAnswer {
   std::string lease_owner = {};
   std::optional<Timestamp> lease_expires_at = {};
   std::int64_t attempt = 0;  // the current one
-};
-
-struct ClaimedActivity {
-  RunAddress run;
-  TaskId task;
-  history::OpenActivity activity;  // as this attempt runs it
+  // For a Taker: what came of its report and is its to do.
+  std::vector<ClaimedActivity> activities = {};
+  std::optional<ClaimedTask> next = {};
 };
 
 struct AttemptAnswer {
   bool recorded = false;
-  std::string reason = {};  // why not
-  bool retried = false;     // it failed, and will be tried again
+  std::string reason = {};               // why not
+  bool retried = false;                  // it failed, and will be tried again
+  std::optional<ClaimedTask> next = {};  // for a Taker
+};
+
+// A worker elsewhere that takes on what its own report leads to, with the answer: no offer, no poll
+// and no commit in between.
+struct Taker {
+  std::string owner;
+  std::string queue;
+  std::set<std::string, std::less<>> activity_types = {};
+  bool any_type = false;
+  std::atomic<std::int64_t> activities{0};  // that it has room for
+  std::atomic<std::int64_t> tasks{0};       // likewise
+
+  static bool take(std::atomic<std::int64_t>& room) {
+    if (room.fetch_sub(1) > 0) return true;
+    room.fetch_add(1);
+    return false;
+  }
+
+  bool takes(const history::OpenActivity& activity) const {
+    const std::string_view on =
+        activity.queue.empty() ? std::string_view{"default"} : activity.queue;
+    return on == queue && (any_type || activity_types.contains(activity.type));
+  }
 };
 
 struct HeartbeatAnswer {
@@ -167,6 +211,7 @@ struct FinishActivityJob {
   TaskId task = {};                  // as a worker elsewhere knows it
   std::string owner = {};            // that worker
   Reply<AttemptAnswer> answer = {};  // likewise
+  std::shared_ptr<Taker> taker = {};
 };
 // A task came due: a timer, a deadline, an activity to deliver, workflow code to run. `done` tells
 // whoever paces deliveries that this one is settled.
@@ -205,6 +250,11 @@ struct CompleteTaskJob {
   TaskHolder holder;
   std::vector<engine::WorkflowCommand> commands;
   Reply<TaskAnswer> reply;
+  // The rest is for native workers.
+  std::optional<Timestamp> code_time = {};      // what their code took for now
+  std::optional<engine::Blocked> blocked = {};  // instead of commands: code and history do not fit
+  bool spoiled = false;                         // what the code holds is not what history says
+  std::shared_ptr<Taker> taker = {};
 };
 // It could not; somebody tries again, later each time.
 struct FailTaskJob {

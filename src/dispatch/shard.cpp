@@ -1,3 +1,4 @@
+#include "core/assert.hpp"
 #include "core/json_writer.hpp"
 #include "dispatch/cell.hpp"
 #include "store/derived.hpp"
@@ -240,7 +241,11 @@ void Shard::perform(const RunAddress& address, RunJob job) {
   // no longer holds them.
   const auto must_load = [&] {
     if (!cell->lost_its_code() || std::holds_alternative<WatchJob>(job)) return false;
-    return runs_code_of(*cell) || std::holds_alternative<ClaimTaskJob>(job);
+    if (runs_code_of(*cell)) return true;
+    const auto* claimed = std::get_if<ClaimTaskJob>(&job);
+    const bool knows_it =
+        claimed && claimed->habit == engine::WorkerHabit::native && claimed->owner == cell->held_by;
+    return claimed && !knows_it;
   };
   if (must_load() && cell->idle()) {
     const auto looked_until = cell->looked_until;
@@ -294,6 +299,9 @@ void Shard::do_job(Cell& cell, RunJob job) {
                     std::holds_alternative<LostAttemptJob>(job);
   if (build.empty() && owed && cell.in_flight > 0) return cell.waiting.push_back(std::move(job));
   if (build.empty() && looks_around(cell, job)) return;
+  if (build.empty() && std::holds_alternative<engine::CommandOutcome>(record.answer)) {
+    return answer_again(cell, std::move(job), std::move(record));
+  }
   for (; build.spare_slots > 0; --build.spare_slots) {
     parts_.activities.release();
     parts_.listener.slot_freed();
@@ -314,6 +322,23 @@ void Shard::do_job(Cell& cell, RunJob job) {
   }
   record.job = std::move(job);
   post(cell, std::move(build), std::move(record));
+}
+
+// The same request once more: what it was answered when it was made, as soon as that is durable.
+void Shard::answer_again(Cell& cell, RunJob job, InFlight record) {
+  if (cell.in_flight > 0) return cell.waiting.push_back(std::move(job));
+  auto outcome = std::get<engine::CommandOutcome>(std::move(record.answer));
+  auto* update = std::get_if<UpdateJob>(&job);
+  if (auto* signal = std::get_if<SignalJob>(&job)) return signal->reply(std::move(outcome));
+  if (auto* close = std::get_if<CloseJob>(&job)) return close->reply(std::move(outcome));
+  DW_ASSERT(update, "only these can be asked for twice");
+  const auto& pending = cell.run.state.updates;
+  const bool waits =
+      std::ranges::find(pending, UpdateId{outcome.subject}, &PendingUpdate::id) != pending.end();
+  if (update->until_completed && waits) {
+    return watch_update(cell.run.id, std::move(outcome), std::move(*update));
+  }
+  update->reply(UpdateReply{.outcome = std::move(outcome)});
 }
 
 // False when the job changes nothing, or was answered on the spot.

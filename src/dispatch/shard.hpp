@@ -70,6 +70,8 @@ class Shard final : public CommitListener {
   void check_leases();
   // A worker elsewhere is gone; what it held is offered to others. Returns how many tasks.
   std::int64_t release_worker(const std::string& owner);
+  // The workflow tasks that workers elsewhere hold.
+  std::vector<HeldTask> held_tasks() const;
   // Others write as well: looks whether what somebody waits for here has happened there.
   void look_at_watched();
   // Nothing more is decided; open replies get `shutting_down`.
@@ -94,6 +96,7 @@ class Shard final : public CommitListener {
   void do_start(StartJob job, const std::optional<store::InstanceRow>& instance, Cell* current);
   void do_job(Cell& cell, RunJob job);
   bool decide(Cell& cell, Build& build, InFlight& record, const RunJob& job);
+  void answer_again(Cell& cell, RunJob job, InFlight record);
   bool deliver(Cell& cell, Build& build, const DeliverJob& job);
   bool deliver_activity(Cell& cell, Build& build, const DeliverJob& job);
   bool decide_command(Cell& cell, Build& build, InFlight& record, engine::CommandDecision decided);
@@ -122,6 +125,14 @@ class Shard final : public CommitListener {
   std::optional<TaskAnswer> not_held(const Cell& cell, const TaskHolder& holder, Timestamp now);
   TaskAnswer about(const Cell& cell) const;
   bool complete_task(Cell& cell, Build& build, InFlight& record, const CompleteTaskJob& job);
+  bool complete_native(Cell& cell, Build& build, InFlight& record, const CompleteTaskJob& job);
+  std::optional<ClaimedActivity> lend(Cell& cell, Build& build, const ActivityId& id,
+                                      const std::string& owner);
+  std::shared_ptr<Taker> goes_on_with(InFlight& record);
+  template <typename Answer>
+  void answer_with_next(const RunAddress& run, const std::shared_ptr<Taker>& taker,
+                        const Reply<Answer>& reply, Answer answer);
+  void put_back(const InFlight& record);
   void fail_task(Cell& cell, const FailTaskJob& job);
   void hold_task(Cell& cell, const HoldTaskJob& job);
   void give_up(TaskLease& lease, Timestamp then);

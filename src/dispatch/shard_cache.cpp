@@ -100,8 +100,9 @@ Result<void> Shard::restore(Cell& cell, store::LoadedRun loaded) {
   state.last_command_sequence =
       std::max(state.last_command_sequence, loaded.row.last_command_sequence);
   cell.from_first = true;
-  // A workflow task has a row only while nobody has run it.
-  cell.blocked = cell.run.workflow_task.has_value();
+  // A workflow task has a row only while nobody has run it. (Code elsewhere says again whether it
+  // fits.)
+  cell.blocked = cell.run.workflow_task.has_value() && !offers_code_of(cell);
   if (!state.open()) cell.unseen = {};
   if (!offers_code_of(cell)) cell.commits = {};
   return {};

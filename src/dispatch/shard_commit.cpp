@@ -42,9 +42,7 @@ void Shard::committed(std::vector<Answer> answers) {
       parts_.activities.release();
       parts_.listener.slot_freed();
     }
-    if (const auto* claimed = std::get_if<ClaimedActivity>(&record.answer)) {
-      leases_.erase(claimed->activity.attempt_id);
-    }
+    put_back(record);
     std::vector<RunJob> waiting;
     std::vector<StartJob> starts;
     if (cell) {
@@ -89,6 +87,7 @@ void Shard::won(InFlight record) {
   for (ActivityWork& work : record.launches) launch(record.run, std::move(work));
   for (Task& task : record.ready) parts_.listener.activity_ready(std::move(task));
   for (Task& task : record.later) parts_.listener.task_scheduled(std::move(task));
+  const std::shared_ptr<Taker> taker = goes_on_with(record);
   for (Offer& offer : record.offers) parts_.listener.offered(std::move(offer));
 
   if (auto* start = std::get_if<StartJob>(&record.job)) {
@@ -117,7 +116,8 @@ void Shard::won(InFlight record) {
                             if (job.done) job.done();
                           },
                           [&](CompleteTaskJob& job) {
-                            job.reply(std::get<TaskAnswer>(std::move(record.answer)));
+                            answer_with_next(record.run, taker, job.reply,
+                                             std::get<TaskAnswer>(std::move(record.answer)));
                           },
                           [&](ClaimActivityJob& job) {
                             auto* claimed = std::get_if<ClaimedActivity>(&record.answer);
@@ -125,7 +125,8 @@ void Shard::won(InFlight record) {
                           },
                           [&](FinishActivityJob& job) {
                             if (!job.answer) return;
-                            job.answer(std::get<AttemptAnswer>(std::move(record.answer)));
+                            answer_with_next(record.run, taker, job.answer,
+                                             std::get<AttemptAnswer>(std::move(record.answer)));
                           },
                           [&](HeartbeatJob& job) {
                             if (!job.answer) return;

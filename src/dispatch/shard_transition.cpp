@@ -53,7 +53,7 @@ void Shard::add(Cell& cell, Build& build, Decision decision) {
     parts_.workflows.forget(cell.run.id);
     cell.warm = false;
     cell.unseen = {};
-  } else if (runs_code_of(cell) || (parts_.offers && cell.from_first)) {
+  } else if (runs_code_of(cell) || (parts_.offers && (cell.from_first || !cell.held_by.empty()))) {
     std::ranges::move(events, std::back_inserter(cell.unseen));
   }
 }
@@ -64,7 +64,7 @@ void Shard::drive(Cell& cell, Build& build) {
     if (std::exchange(build.wake, false)) {
       if (!cell.blocked && runs_code_of(cell)) {
         run_workflow(cell, build);
-      } else if (offers_code_of(cell)) {
+      } else if (offers_code_of(cell) && !cell.blocked) {
         offer_code(cell, build);
       } else {
         // Nobody here can run it: leave a note for whoever can.
@@ -155,7 +155,17 @@ void Shard::block(Cell& cell, Build& build, const engine::Blocked& why) {
 void Shard::start_activity(Cell& cell, Build& build, const ActivityId& id) {
   const auto& open = cell.run.state.activities;
   const auto activity = std::ranges::find(open, id, &OpenActivity::id);
-  if (activity == open.end() || !parts_.activities.knows(activity->type)) return;
+  if (activity == open.end()) return;
+  if (build.taker && offers_activity(*activity) && build.taker->takes(*activity)) {
+    if (!Taker::take(build.taker->activities)) return;
+    if (auto lent = lend(cell, build, id, build.taker->owner)) {
+      build.taken.push_back(*std::move(lent));
+    } else {
+      ++build.taker->activities;
+    }
+    return;
+  }
+  if (!parts_.activities.knows(activity->type)) return;
   if (!parts_.local.takes(cell.run.state.start.compatibility)) return;
   if (activity->local && !runs_code_of(cell)) return;
   if (build.spare_slots > 0) {
@@ -242,6 +252,9 @@ void Shard::post(Cell& cell, Build build, InFlight record) {
     for (TaskChange& task : opened.tasks) change(std::move(task), false);
   }
 
+  if (auto* answer = std::get_if<TaskAnswer>(&record.answer)) {
+    answer->activities = std::move(build.taken);
+  }
   record.run = cell.address;
   record.generation = cell.generation;
   record.launches = std::move(build.launches);

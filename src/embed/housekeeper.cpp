@@ -104,6 +104,11 @@ Result<RetentionReport> Housekeeper::retention_pass(const RetentionPass& pass) {
   return prune(tools(random), asked);
 }
 
+Result<upkeep::RetentionReport> Housekeeper::let_go(const upkeep::RetentionScope& scope) {
+  SeededRandom random{system_seed()};
+  return upkeep::retention_pass(tools(random), scope);
+}
+
 Result<RebuildReport> Housekeeper::rebuild(const RebuildProjections& options) {
   SeededRandom random{system_seed()};
   return rebuild_projections(tools(random), options);

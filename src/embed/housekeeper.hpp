@@ -25,6 +25,7 @@ class Housekeeper {
 
   // Any thread may call these; they wait for the thread that commits.
   Result<RetentionReport> retention_pass(const RetentionPass& pass);
+  Result<upkeep::RetentionReport> let_go(const upkeep::RetentionScope& scope);
   Result<RebuildReport> rebuild(const RebuildProjections& options);
 
  private:
