@@ -25,6 +25,8 @@ Answer failed(const Error& error, const Call& call) {
       return no_such_instance(call);
     case ErrorCode::invalid_argument:
       return invalid({{"input", Value::Array{error.message}}});
+    case ErrorCode::conflict:
+      return refusal(409, "workflow_type_mismatch", error.message);
     case ErrorCode::overloaded:
       return refusal(429, "overloaded", error.message);
     case ErrorCode::unavailable:
@@ -34,6 +36,27 @@ Answer failed(const Error& error, const Call& call) {
     default:
       return refusal(500, "server_error", error.message);
   }
+}
+
+Answer no_such_run(const Call& call) {
+  return refusal(
+      404, "run_not_found",
+      fmt::format("workflow '{}' has no run {}", call.match["workflow"], call.match["run"]),
+      {{"run_id", call.match["run"]}});
+}
+
+int status_of_rejection(std::string_view reason) {
+  if (reason == "instance_not_started" || reason.starts_with("unknown_")) return 404;
+  if (reason.starts_with("invalid_") || reason == "structural_limit_exceeded") return 422;
+  return 409;
+}
+
+std::string_view wire_reason(std::string_view reason) {
+  if (reason == "instance_already_started") return "duplicate_not_allowed";
+  if (reason == "instance_not_started") return "instance_not_found";
+  if (reason == "selected_run_not_current") return "historical_run_command_rejected";
+  if (reason == "earlier_signal_pending") return "update_rejected";
+  return reason;
 }
 
 }  // namespace dw::server

@@ -10,6 +10,11 @@ store::InstanceKey instance_of(const Call& call);
 std::optional<RunId> run_of(const Call& call);
 
 Answer no_such_instance(const Call& call);
+Answer no_such_run(const Call& call);
+// How the engine's refusal of a command is told: the status, and the reason as callers of this API
+// know it.
+int status_of_rejection(std::string_view reason);
+std::string_view wire_reason(std::string_view reason);
 // What went wrong on our side of the desk, or on the way to the disk.
 Answer failed(const Error& error, const Call& call);
 

@@ -1,8 +1,11 @@
 #include "server/answer.hpp"
 
+#include "core/json_writer.hpp"
 #include "server/cluster_info.hpp"
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace dw::server {
 namespace {
@@ -25,6 +28,7 @@ const std::vector<Promise>& promises() {
       {Operation::list_runs, "list_runs", "", {"workflow_id"}, {}},
       {Operation::describe_run, "describe_run", "", {"workflow_id"}, {"run_id"}},
       {Operation::history, "history", "", {"workflow_id", "run_id"}, {"next_page_token"}},
+      {Operation::result, "result", "", {"workflow_id"}, {"run_id"}},
       {Operation::signal,
        "signal",
        "signal_name",
@@ -113,6 +117,31 @@ Value::Map contract() {
                                        {"wait_policy", "wait_for"}}}};
 }
 
+bool is_projected(std::string_view key) {
+  static const std::unordered_set<std::string_view> keys(std::begin(projected),
+                                                         std::end(projected));
+  return keys.contains(key);
+}
+
+// The contract of an operation, as JSON.
+const std::string& terms_of(const Promise& promise) {
+  static const auto all = [] {
+    std::unordered_map<std::string_view, std::string> texts_by_name;
+    for (const Promise& each : promises()) {
+      Value::Map terms = contract();
+      terms.emplace_back("required_fields", texts(each.required));
+      terms.emplace_back("success_fields", texts(each.on_success));
+      texts_by_name.emplace(each.name, to_json(Value{std::move(terms)}));
+    }
+    Value::Map nothing = contract();
+    nothing.emplace_back("required_fields", Value::Array{});
+    nothing.emplace_back("success_fields", Value::Array{});
+    texts_by_name.emplace("", to_json(Value{std::move(nothing)}));
+    return texts_by_name;
+  }();
+  return all.at(promise.name);
+}
+
 }  // namespace
 
 std::string body_text(Answer answer) {
@@ -144,31 +173,32 @@ std::string_view name_of(Operation operation) {
   return promise_of(operation).name;
 }
 
-Value::Map with_envelope(Value::Map body, const Subject& subject) {
+// Every answer has it, so it is written straight into text; what never changes was written before.
+void with_envelope(Answer& answer, const Subject& subject) {
   const Promise& promise = promise_of(subject.operation);
+  Value::Map& body = answer.body;
   const auto put = [&](std::string_view key, std::string_view value) {
     if (!value.empty() && !find(body, key)) body.emplace_back(std::string{key}, value);
   };
   put("workflow_id", subject.workflow_id);
   put(promise.name_field, promise.name_field.empty() ? std::string_view{} : subject.name);
 
-  Value::Map about{{"schema", "durable-workflow.v2.control-plane-response"},
-                   {"version", 1},
-                   {"operation", promise.name}};
-  if (const Value* id = find(body, "workflow_id")) about.emplace_back("workflow_id", *id);
+  std::string text;
+  JsonWriter about{text};
+  about.begin_object()
+      .field("schema", "durable-workflow.v2.control-plane-response")
+      .field("version", 1)
+      .field("operation", promise.name);
+  if (const Value* id = find(body, "workflow_id")) about.key("workflow_id").raw(to_json(*id));
   if (!promise.name_field.empty()) {
-    about.emplace_back("operation_name", subject.name);
-    about.emplace_back("operation_name_field", promise.name_field);
+    about.field("operation_name", std::string_view{subject.name})
+        .field("operation_name_field", promise.name_field);
   }
-  for (const auto key : projected) {
-    if (const Value* value = find(body, key)) about.emplace_back(std::string{key}, *value);
+  for (const auto& [key, value] : body) {
+    if (is_projected(key)) about.key(key).raw(to_json(value));
   }
-  Value::Map terms = contract();
-  terms.emplace_back("required_fields", texts(promise.required));
-  terms.emplace_back("success_fields", texts(promise.on_success));
-  about.emplace_back("contract", std::move(terms));
-  body.emplace_back("control_plane", std::move(about));
-  return body;
+  about.key("contract").raw(terms_of(promise)).end_object();
+  answer.written.emplace_back("control_plane", std::move(text));
 }
 
 void with_worker_envelope(Answer& answer) {

@@ -37,9 +37,9 @@ struct Subject {
   std::string name = {};  // of the signal, query or update
 };
 
-// The body of an answer below /workflows with its `control_plane` object: published clients refuse
+// What every answer below /workflows carries, its `control_plane` object: published clients refuse
 // one without.
-Value::Map with_envelope(Value::Map body, const Subject& subject);
+void with_envelope(Answer& answer, const Subject& subject);
 
 // What every answer to a worker carries: the version spoken here, what this server can do, and the
 // text of a refusal under both names that its readers know.

@@ -8,13 +8,14 @@ namespace {
 
 constexpr std::string_view capabilities = R"({
   "workflow_tasks": true, "activity_tasks": true, "signals": true, "queries": true, "updates": true,
-  "schedules": false, "schedule_jitter": false, "schedule_max_runs": false, "search_attributes": false,
+  "schedules": false, "schedule_jitter": false, "schedule_max_runs": false, "search_attributes": true,
   "history_export": true, "continue_as_new": true, "child_workflows": true, "activity_timeouts": true,
   "activity_retry_policy": true, "child_workflow_retry_policy": false, "child_workflow_timeouts": true,
   "parent_close_policy": true, "non_retryable_failures": true, "history_retention": true,
   "payload_codec_envelope": true, "payload_codec_envelope_responses": true,
   "bridge_adapter_outcome_contract": false, "replay_verification_contract": false,
   "external_executor_config_contract": false, "invocable_carrier_contract": false,
+  "result_long_poll": true, "signal_with_start": true,
   "payload_codecs": ["avro"], "response_compression": []
 })";
 
@@ -52,7 +53,7 @@ constexpr std::string_view server_capabilities = R"({
   "history_page_size_default": 500, "history_page_size_max": 1000,
   "activity_retry_policy": true, "activity_timeouts": true, "child_workflow_retry_policy": false,
   "child_workflow_timeouts": true, "parent_close_policy": true, "non_retryable_failures": true,
-  "response_compression": []
+  "response_compression": [], "exchange": {"version": 1, "endpoint": "/worker/exchange"}
 })";
 
 constexpr std::string_view auth_composition = R"({

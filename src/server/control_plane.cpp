@@ -1,9 +1,9 @@
 #include "server/control_plane.hpp"
 
-#include "engine/visibility.hpp"
 #include "server/addressed.hpp"
 #include "server/fields.hpp"
 #include "server/worker_tasks.hpp"
+#include "store/derived.hpp"
 
 #include <fmt/format.h>
 
@@ -11,22 +11,8 @@ namespace dw::server {
 namespace {
 
 constexpr std::size_t longest_operation_name = 256;
+constexpr std::size_t longest_request_id = 255;
 constexpr auto update_patience = std::chrono::seconds{10};
-
-int status_of_rejection(std::string_view reason) {
-  if (reason == "instance_not_started" || reason.starts_with("unknown_")) return 404;
-  if (reason.starts_with("invalid_") || reason == "structural_limit_exceeded") return 422;
-  return 409;
-}
-
-// The reason as callers of this API know it.
-std::string_view wire_reason(std::string_view reason) {
-  if (reason == "instance_already_started") return "duplicate_not_allowed";
-  if (reason == "instance_not_started") return "instance_not_found";
-  if (reason == "selected_run_not_current") return "historical_run_command_rejected";
-  if (reason == "earlier_signal_pending") return "update_rejected";
-  return reason;
-}
 
 Value::Map outcome_body(const Call& call, const engine::CommandOutcome& outcome) {
   const auto run = run_of(call);
@@ -67,6 +53,44 @@ Answer query_answer(const Call& call, const Payload& result) {
            {"result_envelope", envelope_of(result)}}};
 }
 
+// How far a caller wants to wait.
+struct UpdateWish {
+  bool until_completed = false;
+  std::int64_t seconds = 0;
+};
+
+Answer update_answer(const Call& call, const dispatch::UpdateReply& update,
+                     const UpdateWish& wish) {
+  Answer answer = outcome_answer(call, update.outcome, 202);
+  const auto add = [&](std::string_view key, Value value) {
+    answer.body.emplace_back(std::string{key}, std::move(value));
+  };
+  add("update_name", call.match["name"]);
+  add("wait_for", wish.until_completed ? "completed" : "accepted");
+  add("wait_timed_out", update.wait_timed_out);
+  add("wait_timeout_seconds", wish.until_completed ? Value{wish.seconds} : Value{});
+  add("update_id", update.outcome.subject);
+  if (!update.outcome.accepted) return answer;
+  add("update_status", !update.completed ? "accepted" : update.failure ? "failed" : "completed");
+  if (update.completed && update.failure) {
+    answer.status = 422;
+    add("reason", "update_failed");
+    add("message", update.failure->message);
+    add("failure_message", update.failure->message);
+  } else if (update.completed) {
+    answer.status = 200;
+    add("result", update.result ? projection_of(*update.result) : Value{});
+    add("result_envelope", update.result ? envelope_of(*update.result) : Value{});
+  }
+  for (auto& [key, value] : answer.body) {
+    if (key != "outcome") continue;
+    value = !update.completed ? Value{}
+            : update.failure  ? Value{"update_failed"}
+                              : Value{"update_completed"};
+  }
+  return answer;
+}
+
 // Names are said in the path; anything printable of a sensible length will do.
 std::optional<Answer> bad_name(const Call& call) {
   const auto name = call.match["name"];
@@ -105,6 +129,8 @@ void ControlPlane::serve(Call call, Reply reply) {
       return reading(std::move(call), std::move(reply), &ControlPlane::list_runs);
     case Operation::history:
       return reading(std::move(call), std::move(reply), &ControlPlane::history);
+    case Operation::result:
+      return parts_.results.serve(call, std::move(reply));
     case Operation::export_history:
       return reading(std::move(call), std::move(reply), &ControlPlane::export_history);
     case Operation::start:
@@ -123,12 +149,35 @@ void ControlPlane::serve(Call call, Reply reply) {
       return repair(call, std::move(reply));
     case Operation::archive:
       return archive(std::move(call), std::move(reply));
+    case Operation::list_search_attributes:
+      return reply(parts_.attributes.list(call));
+    case Operation::create_search_attribute:
+      return parts_.attributes.create(call, std::move(reply));
+    case Operation::remove_search_attribute:
+      return parts_.attributes.remove(call, std::move(reply));
     case Operation::list_workers:
       return reply(parts_.workers.list(call));
     case Operation::describe_worker:
       return reply(parts_.workers.describe(call));
     case Operation::remove_worker:
       return reply(parts_.workers.remove(call));
+    case Operation::list_task_queues:
+    case Operation::describe_task_queue:
+    case Operation::list_build_ids:
+    case Operation::drain_build_id:
+    case Operation::resume_build_id:
+    case Operation::promote_build_id:
+      return parts_.task_queues.serve(std::move(call), std::move(reply));
+    case Operation::repair_status:
+    case Operation::repair_pass:
+    case Operation::activity_timeout_status:
+    case Operation::activity_timeout_pass:
+    case Operation::retention_status:
+    case Operation::retention_pass:
+    case Operation::system_health:
+    case Operation::operator_metrics:
+    case Operation::system_metrics:
+      return parts_.system.serve(std::move(call), std::move(reply));
     default:
       break;  // answered at the desk, or by the worker plane
   }
@@ -143,88 +192,6 @@ void ControlPlane::reading(Call call, Reply reply, Answer (ControlPlane::*read)(
 
 // ---- commands
 
-void ControlPlane::start(const Call& call, Reply reply) {
-  Fields fields{call};
-  engine::StartCommand command;
-  command.ns = call.ns;
-  command.source = "control_plane";
-  command.workflow_type = fields.required_text("workflow_type", 255);
-  command.queue = fields.text("task_queue", 255);
-  command.arguments = fields.arguments(Named::in_order);
-  command.compatibility = fields.text("build_id", 255);
-  if (command.compatibility.empty()) command.compatibility = fields.text("compatibility", 255);
-  command.execution_timeout = fields.whole("execution_timeout_seconds", 1, INT32_MAX);
-  command.run_timeout = fields.whole("run_timeout_seconds", 1, INT32_MAX);
-  fields.whole("priority", 0, 9);
-  fields.text("fairness_key", 64);
-  fields.whole("fairness_weight", 1, 1000);
-  fields.word("payload_codec", {"avro"});
-  if (fields.word("duplicate_policy", {"fail", "use-existing"}) == "use-existing") {
-    command.duplicate_start_policy = engine::DuplicateStartPolicy::return_existing_active;
-  }
-  fields.refuse({"workflow_execution_timeout", "workflow_run_timeout", "workflow_task_timeout",
-                 "retry_policy", "idempotency_key", "request_id"});
-
-  std::string id = fields.text("workflow_id", 191);
-  if (id.empty()) {
-    const std::lock_guard lock{mutex_};
-    id = ulids_.next(parts_.clock.now());
-  }
-  const auto take = [&](std::string_view field, auto result, auto& into) {
-    if (result) {
-      into = *std::move(result);
-    } else {
-      fields.wrong(field, result.error().message);
-    }
-  };
-  take("workflow_id", parse_instance_id(id), command.instance_id);
-  take("business_key", engine::business_key(fields.text("business_key", 191)),
-       command.business_key);
-  if (auto memo = fields.object("memo")) take("memo", engine::memo(*memo), command.memo);
-  if (auto attributes = fields.object("search_attributes")) {
-    take("search_attributes", engine::search_attributes(*attributes), command.search_attributes);
-  }
-  if (const auto* definition = parts_.registry.find_workflow(command.workflow_type)) {
-    command.workflow_class = definition->implementation;
-    command.fingerprint = definition->fingerprint;
-    command.declared = definition->snapshot;
-    command.connection = definition->connection;
-    if (command.queue.empty()) command.queue = definition->queue;
-    if (auto fits = definition->check_arguments(command.arguments); fields.fine() && !fits) {
-      fields.wrong("input", fits.error().message);
-    }
-  } else {
-    command.declared = parts_.workers.declared(call.ns, command.queue, command.workflow_type);
-  }
-  if (!fields.fine()) return reply(fields.errors());
-
-  Value::Map about{
-      {"workflow_id", command.instance_id.view()},
-      {"workflow_type", command.workflow_type},
-      {"namespace", command.ns.view()},
-      {"task_queue", command.queue.empty() ? "default" : command.queue},
-      {"status", "pending"},
-      {"business_key", command.business_key.empty() ? Value{} : Value{command.business_key}},
-      {"payload_codec", avro_codec}};
-  parts_.dispatch.start(
-      std::move(command), [call, about = std::move(about),
-                           reply = std::move(reply)](Result<dispatch::StartReply> started) mutable {
-        if (!started) return reply(failed(started.error(), call));
-        const engine::CommandOutcome& outcome = started->outcome;
-        about.emplace_back("run_id", started->run_id.view());
-        about.emplace_back("outcome", outcome.outcome);
-        if (outcome.accepted) {
-          return reply({outcome.outcome == "started_new" ? 201 : 200, std::move(about)});
-        }
-        about.emplace_back("reason", wire_reason(outcome.rejection_reason));
-        about.emplace_back("message",
-                           fmt::format("workflow '{}' has been started before; pick another id, or "
-                                       "duplicate_policy use-existing while it is open",
-                                       started->instance_id.view()));
-        reply({status_of_rejection(outcome.rejection_reason), std::move(about)});
-      });
-}
-
 void ControlPlane::signal(const Call& call, Reply reply) {
   if (auto no = bad_name(call)) return reply(*std::move(no));
   Fields fields{call};
@@ -233,9 +200,11 @@ void ControlPlane::signal(const Call& call, Reply reply) {
   command.arguments = fields.arguments(Named::as_map);
   command.requested_run = run_of(call);
   command.source = "control_plane";
+  command.request_id = fields.text("request_id", longest_request_id);
   if (!fields.fine()) return reply(fields.errors());
   parts_.dispatch.signal(instance_of(call), std::move(command),
-                         [call, reply = std::move(reply)](Result<engine::CommandOutcome> outcome) {
+                         [call = call.without_body(),
+                          reply = std::move(reply)](Result<engine::CommandOutcome> outcome) {
                            if (!outcome) return reply(failed(outcome.error(), call));
                            reply(outcome_answer(call, *outcome, 202));
                          });
@@ -246,6 +215,19 @@ void ControlPlane::query(const Call& call, Reply reply) {
   Fields fields{call};
   auto arguments = fields.arguments(Named::as_map);
   if (!fields.fine()) return reply(fields.errors());
+  if (!run_of(call)) return ask(call, std::move(arguments), std::move(reply));
+  // A run that is named must be one of this workflow's.
+  parts_.reader.post([this, call, arguments = std::move(arguments), reply = std::move(reply)] {
+    const auto row = parts_.store.find_run(*run_of(call));
+    if (!row) return reply(failed(row.error(), call));
+    if (!*row || store::InstanceKey{(*row)->ns, (*row)->instance_id} != instance_of(call)) {
+      return reply(no_such_run(call));
+    }
+    ask(call, arguments, reply);
+  });
+}
+
+void ControlPlane::ask(const Call& call, Payload arguments, Reply reply) {
   parts_.dispatch.query(instance_of(call), run_of(call), std::string{call.match["name"]}, arguments,
                         [this, call, arguments, reply = std::move(reply)](Result<Payload> result) {
                           if (result) return reply(query_answer(call, *result));
@@ -304,49 +286,47 @@ void ControlPlane::update(const Call& call, Reply reply) {
   command.arguments = fields.arguments(Named::as_map);
   command.requested_run = run_of(call);
   command.source = "control_plane";
-  const std::string wait_for = fields.word("wait_for", {"accepted", "completed"});
-  const auto patience = fields.whole("wait_timeout_seconds", 1, 3600);
+  command.request_id = fields.text("request_id", longest_request_id);
+  command.any_name = true;
+  UpdateWish wish;
+  wish.until_completed = fields.word("wait_for", {"accepted", "completed"}) == "completed";
+  wish.seconds = fields.whole("wait_timeout_seconds", 1, 3600).value_or(update_patience.count());
   fields.refuse({"wait_policy"});
   if (!fields.fine()) return reply(fields.errors());
-  const auto seconds = patience.value_or(update_patience.count());
-  const bool until_completed = wait_for == "completed";
+  const std::optional<Duration> patience =
+      wish.until_completed ? std::optional<Duration>{std::chrono::seconds{wish.seconds}}
+                           : std::nullopt;
   parts_.dispatch.update(
-      instance_of(call), std::move(command), until_completed,
-      [call, wait_for, seconds, reply = std::move(reply)](Result<dispatch::UpdateReply> update) {
+      instance_of(call), std::move(command), wish.until_completed,
+      [this, call = call.without_body(), wish,
+       reply = std::move(reply)](Result<dispatch::UpdateReply> update) {
         if (!update) return reply(failed(update.error(), call));
-        const engine::CommandOutcome& outcome = update->outcome;
-        Answer answer = outcome_answer(call, outcome, 202);
-        const auto add = [&](std::string_view key, Value value) {
-          answer.body.emplace_back(std::string{key}, std::move(value));
-        };
-        add("update_name", call.match["name"]);
-        add("wait_for", wait_for);
-        add("wait_timed_out", update->wait_timed_out);
-        add("wait_timeout_seconds", wait_for == "completed" ? Value{seconds} : Value{});
-        if (!outcome.accepted) return reply(std::move(answer));
-        add("update_id", outcome.subject);
-        add("update_status", !update->completed ? "accepted"
-                             : update->failure  ? "failed"
-                                                : "completed");
-        if (update->completed && update->failure) {
-          answer.status = 422;
-          add("reason", "update_failed");
-          add("message", update->failure->message);
-          add("failure_message", update->failure->message);
-        } else if (update->completed) {
-          answer.status = 200;
-          add("result", update->result ? projection_of(*update->result) : Value{});
-          add("result_envelope", update->result ? envelope_of(*update->result) : Value{});
-        }
-        for (auto& [key, value] : answer.body) {
-          if (key != "outcome") continue;
-          value = !update->completed ? Value{}
-                  : update->failure  ? Value{"update_failed"}
-                                     : Value{"update_completed"};
-        }
-        reply(std::move(answer));
+        const bool over = update->outcome.repeated && !update->wait_timed_out;
+        if (!over || update->completed) return reply(update_answer(call, *update, wish));
+        // Asked for before, and done since: history knows how it ended.
+        parts_.reader.post([this, call, wish, update = *update, reply]() mutable {
+          if (auto read = read_update_end(call, update); !read) {
+            return reply(failed(read.error(), call));
+          }
+          reply(update_answer(call, update, wish));
+        });
       },
-      until_completed ? std::optional<Duration>{std::chrono::seconds{seconds}} : std::nullopt);
+      patience);
+}
+
+Result<void> ControlPlane::read_update_end(const Call& call, dispatch::UpdateReply& update) {
+  const auto instance = DW_TRY(parts_.store.find_instance(instance_of(call)));
+  if (!instance || !instance->current_run) return {};
+  const auto loaded = DW_TRY(parts_.store.load_run(*instance->current_run));
+  if (!loaded) return {};
+  for (const history::Event& event : DW_TRY(store::events_of(loaded->commits))) {
+    const auto* ended = std::get_if<history::UpdateCompleted>(&event.body);
+    if (!ended || ended->update_id.view() != update.outcome.subject) continue;
+    update.completed = true;
+    update.result = ended->result;
+    update.failure = ended->failure;
+  }
+  return {};
 }
 
 void ControlPlane::close(const Call& call, engine::CloseCommand::Kind kind, Reply reply) {
@@ -356,9 +336,10 @@ void ControlPlane::close(const Call& call, engine::CloseCommand::Kind kind, Repl
   command.reason = fields.text("reason", 1000);
   command.requested_run = run_of(call);
   command.source = "control_plane";
+  command.request_id = fields.text("request_id", longest_request_id);
   if (!fields.fine()) return reply(fields.errors());
   parts_.dispatch.close(instance_of(call), command,
-                        [call, reason = command.reason,
+                        [call = call.without_body(), reason = command.reason,
                          reply = std::move(reply)](Result<engine::CommandOutcome> outcome) {
                           if (!outcome) return reply(failed(outcome.error(), call));
                           Answer answer = outcome_answer(call, *outcome, 200);
@@ -369,7 +350,8 @@ void ControlPlane::close(const Call& call, engine::CloseCommand::Kind kind, Repl
 
 void ControlPlane::repair(const Call& call, Reply reply) {
   parts_.dispatch.repair(instance_of(call), {.source = "control_plane"},
-                         [call, reply = std::move(reply)](Result<engine::CommandOutcome> outcome) {
+                         [call = call.without_body(),
+                          reply = std::move(reply)](Result<engine::CommandOutcome> outcome) {
                            if (!outcome) return reply(failed(outcome.error(), call));
                            reply(outcome_answer(call, *outcome, 200));
                          });
@@ -385,12 +367,12 @@ void ControlPlane::archive(Call call, Reply reply) {
     const auto instance = parts_.store.find_instance(instance_of(call));
     if (!instance) return reply(failed(instance.error(), call));
     if (!*instance || !(*instance)->current_run) return reply(no_such_instance(call));
-    parts_.dispatch.archive(
-        {instance_of(call), *(*instance)->current_run}, std::move(command),
-        [call, reply = std::move(reply)](Result<engine::CommandOutcome> outcome) {
-          if (!outcome) return reply(failed(outcome.error(), call));
-          reply(outcome_answer(call, *outcome, 200));
-        });
+    parts_.dispatch.archive({instance_of(call), *(*instance)->current_run}, std::move(command),
+                            [call = call.without_body(),
+                             reply = std::move(reply)](Result<engine::CommandOutcome> outcome) {
+                              if (!outcome) return reply(failed(outcome.error(), call));
+                              reply(outcome_answer(call, *outcome, 200));
+                            });
   });
 }
 

@@ -6,6 +6,9 @@
 #include "dispatch/dispatch.hpp"
 #include "server/namespaces.hpp"
 #include "server/query_tasks.hpp"
+#include "server/result_waits.hpp"
+#include "server/rollouts.hpp"
+#include "server/search_attributes.hpp"
 #include "server/workers.hpp"
 
 #include <dw/registry.hpp>
@@ -24,6 +27,11 @@ struct ControlPlaneParts {
   Namespaces& namespaces;
   Workers& workers;
   QueryTasks& queries;
+  ResultWaits& results;
+  SearchAttributes& attributes;
+  Rollouts& rollouts;
+  Service& task_queues;                // answers below /task-queues
+  Service& system;                     // answers below /system
   bundle::SigningKey export_key = {};  // for exported histories; empty: they are not signed
 };
 
@@ -35,10 +43,14 @@ class ControlPlane final : public Service {
 
  private:
   void start(const Call& call, Reply reply);
+  void start_with(const Call& call, engine::StartCommand command, engine::SignalCommand signal,
+                  Value::Map about, Reply reply);
   void signal(const Call& call, Reply reply);
   void query(const Call& call, Reply reply);
   void update(const Call& call, Reply reply);
+  Result<void> read_update_end(const Call& call, dispatch::UpdateReply& update);
   void close(const Call& call, engine::CloseCommand::Kind kind, Reply reply);
+  void ask(const Call& call, Payload arguments, Reply reply);
   void ask_worker(const Call& call, Payload arguments, Reply reply);
   void repair(const Call& call, Reply reply);
   void archive(Call call, Reply reply);

@@ -1,11 +1,12 @@
 // What is there: read from the store, computed when asked for.
 #include "core/base64.hpp"
-#include "engine/expected_tasks.hpp"
 #include "history/render.hpp"
 #include "server/addressed.hpp"
 #include "server/control_plane.hpp"
 #include "server/run_detail.hpp"
 #include "server/run_export.hpp"
+#include "server/run_look.hpp"
+#include "server/workflow_list.hpp"
 #include "store/derived.hpp"
 
 #include <fmt/format.h>
@@ -34,11 +35,6 @@ bool is_named(const std::optional<store::LoadedRun>& run, const Call& call) {
   return run && run->row.ns == call.ns && run->row.instance_id.view() == call.match["workflow"];
 }
 
-Answer no_such_run(const Call& call, std::string_view run) {
-  return refusal(404, "run_not_found",
-                 fmt::format("workflow '{}' has no run {}", call.match["workflow"], run));
-}
-
 // A run with the rows that stand beside it, at this moment.
 struct Seen {
   views::Account account;
@@ -47,20 +43,8 @@ struct Seen {
 
 Result<Seen> look_at(store::Store& store, const store::LoadedRun& loaded, RunId current,
                      Timestamp now) {
-  const auto events = DW_TRY(store::events_of(loaded.commits));
-  Seen seen{DW_TRY(views::account_of(loaded.row.run_id, events)), {}};
-  engine::Run run;
-  run.id = loaded.row.run_id;
-  run.state = seen.account.state;
-  run.workflow_task = loaded.row.workflow_task;
-  std::vector<engine::TaskKey> keys;
-  for (const auto& task : engine::expected_tasks(run)) keys.push_back(task.key);
-  for (auto& task : DW_TRY(store.find_tasks(keys))) {
-    seen.sight.deliveries.push_back({std::move(task)});
-  }
-  seen.sight.now = now;
-  seen.sight.current_run = std::move(current);
-  seen.sight.history_bytes = loaded.row.history_bytes;
+  Seen seen{DW_TRY(account_of_run(loaded)), {}};
+  seen.sight = DW_TRY(sight_of_run(store, loaded.row, seen.account, std::move(current), now));
   return seen;
 }
 
@@ -78,49 +62,7 @@ Answer ControlPlane::health(const Call& call) {
 }
 
 Answer ControlPlane::list(const Call& call) {
-  const auto size = whole(call.parameter("page_size").value_or("50"), 1, 200);
-  if (!size) return invalid({{"page_size", Value::Array{"must be a whole number from 1 to 200"}}});
-  const auto bucket = call.parameter("status").value_or("");
-  if (!bucket.empty() && bucket != "running" && bucket != "completed" && bucket != "failed") {
-    return invalid({{"status", Value::Array{"must be one of running, completed, failed"}}});
-  }
-  const auto type = call.parameter("workflow_type").value_or("");
-  store::RunFilter filter{.ns = call.ns};
-  if (const auto token = call.parameter("next_page_token"); token && !token->empty()) {
-    const auto before = decode_base64(*token);
-    if (!before) return bad_token();
-    filter.before = RunId{*before};
-  }
-
-  Value::Array items;
-  Value next;
-  for (;;) {
-    const auto rows = parts_.store.list_runs(filter);
-    if (!rows) return failed(rows.error(), call);
-    for (const store::RunRow& row : *rows) {
-      filter.before = row.run_id;
-      if (!type.empty() && row.workflow_type != type) continue;
-      if (!bucket.empty() && views::status_bucket(history::to_string(row.status)) != bucket) {
-        continue;
-      }
-      const auto instance = parts_.store.find_instance({row.ns, row.instance_id});
-      if (!instance) return failed(instance.error(), call);
-      if (!*instance || (*instance)->current_run != row.run_id) continue;
-      const auto loaded = parts_.store.load_run(row.run_id);
-      if (!loaded) return failed(loaded.error(), call);
-      if (!*loaded) continue;  // gone since
-      const auto seen = look_at(parts_.store, **loaded, row.run_id, parts_.clock.now());
-      if (!seen) return failed(seen.error(), call);
-      items.emplace_back(run_item(views::summarize(seen->account, seen->sight), seen->account));
-      if (static_cast<std::int64_t>(items.size()) < *size) continue;
-      next = encode_base64(row.run_id.view());
-      break;
-    }
-    if (!next.is_null() || rows->size() < filter.limit) break;
-  }
-  const auto count = static_cast<std::int64_t>(items.size());
-  return {200,
-          {{"workflows", std::move(items)}, {"workflow_count", count}, {"next_page_token", next}}};
+  return list_workflows({parts_.store, parts_.clock, parts_.attributes}, call);
 }
 
 Answer ControlPlane::describe(const Call& call) {
@@ -131,7 +73,7 @@ Answer ControlPlane::describe(const Call& call) {
   const RunId wanted = run_of(call).value_or(current);
   const auto loaded = parts_.store.load_run(wanted);
   if (!loaded) return failed(loaded.error(), call);
-  if (!is_named(*loaded, call)) return no_such_run(call, wanted.view());
+  if (!is_named(*loaded, call)) return no_such_run(call);
   const auto seen = look_at(parts_.store, **loaded, current, parts_.clock.now());
   if (!seen) return failed(seen.error(), call);
   const auto last = parts_.store.find_run(current);
@@ -171,7 +113,7 @@ Answer ControlPlane::list_runs(const Call& call) {
 Answer ControlPlane::export_history(const Call& call) {
   const auto loaded = parts_.store.load_run(*run_of(call));
   if (!loaded) return failed(loaded.error(), call);
-  if (!is_named(*loaded, call)) return no_such_run(call, call.match["run"]);
+  if (!is_named(*loaded, call)) return no_such_run(call);
   const auto inputs = export_inputs(parts_.store, **loaded, parts_.clock.now());
   if (!inputs) return failed(inputs.error(), call);
   auto text = bundle::export_bundle(*inputs, {.key = parts_.export_key});
@@ -182,7 +124,7 @@ Answer ControlPlane::export_history(const Call& call) {
 Answer ControlPlane::history(const Call& call) {
   const auto loaded = parts_.store.load_run(*run_of(call));
   if (!loaded) return failed(loaded.error(), call);
-  if (!is_named(*loaded, call)) return no_such_run(call, call.match["run"]);
+  if (!is_named(*loaded, call)) return no_such_run(call);
   std::int64_t after = 0;
   if (const auto token = call.parameter("next_page_token"); token && !token->empty()) {
     const auto last = whole(decode_base64(*token).value_or(""), 0, INT64_MAX);

@@ -132,16 +132,16 @@ std::vector<std::int64_t> Fields::wholes(std::string_view name, std::int64_t lea
   return items;
 }
 
-Payload Fields::arguments(Named named) {
-  const Value* input = field("input");
+Payload Fields::arguments(Named named, std::string_view name) {
+  const Value* input = field(name);
   if (!input) return encoded(Value::Array{});
   if (input->if_array()) return encoded(*input);
   const auto* object = input->if_map();
-  if (!object) return wrong("input", "must be a list, an object or an envelope"), Payload{};
-  if (is_envelope(*input)) return envelope("input", *input);
+  if (!object) return wrong(name, "must be a list, an object or an envelope"), Payload{};
+  if (is_envelope(*input)) return envelope(name, *input);
   if (named == Named::as_map) return encoded(*input);
   Value::Array in_order;
-  for (const auto& [name, value] : *object) in_order.push_back(value);
+  for (const auto& [key, value] : *object) in_order.push_back(value);
   return encoded(std::move(in_order));
 }
 

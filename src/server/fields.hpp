@@ -35,7 +35,7 @@ class Fields {
   std::vector<std::string> texts(std::string_view name);
   std::vector<std::int64_t> wholes(std::string_view name, std::int64_t least);
   // The payload of `input`: a list of arguments, none when it is absent.
-  Payload arguments(Named named);
+  Payload arguments(Named named, std::string_view name = "input");
   // What came under that name and must be an envelope.
   Payload envelope(std::string_view name, const Value& value);
   // Fields that other servers knew, or that mean something else here.

@@ -57,9 +57,7 @@ Response finished(Answer answer, Plane plane, const Subject& subject) {
         {std::string{worker_protocol_header}, std::string{worker_protocol_version}});
     with_worker_envelope(answer);
   }
-  if (enveloped(plane, answer.status)) {
-    answer.body = with_envelope(std::move(answer.body), subject);
-  }
+  if (enveloped(plane, answer.status)) with_envelope(answer, subject);
   response.body = body_text(std::move(answer));
   return response;
 }
@@ -112,6 +110,7 @@ const Value* Call::field(std::string_view name) const {
 
 FrontDesk::FrontDesk(DeskOptions options, Service& control, Service& worker)
     : options_(std::move(options)),
+      credentials_(options_.auth),
       cluster_info_(to_json(server::cluster_info(options_.about))),
       control_(control),
       worker_(worker) {}
@@ -184,12 +183,13 @@ std::optional<Answer> FrontDesk::misread(const Request& request, Value::Map& bod
 
 std::optional<Answer> FrontDesk::unwelcome(const Request& request, const Match& match) const {
   if (match.plane == Plane::open) return {};
-  if (options_.auth.driver != Auth::Driver::none && !options_.auth.has_secret()) {
+  const auto auth = credentials_.in_force();
+  if (auth->driver != Auth::Driver::none && !auth->has_secret()) {
     return refusal(500, "server_error",
                    "this server has no credentials to compare with; set DW_AUTH_TOKEN, or "
                    "DW_AUTH_DRIVER=none on a loopback address");
   }
-  const auto principal = authenticate(options_.auth, request);
+  const auto principal = authenticate(*auth, request);
   if (!principal) {
     return refusal(401, "unauthorized",
                    "the credential is missing or wrong; send it as 'Authorization: Bearer …'");

@@ -5,6 +5,7 @@
 #include "server/answer.hpp"
 #include "server/auth.hpp"
 #include "server/cluster_info.hpp"
+#include "server/credentials.hpp"
 
 #include <dw/ids.hpp>
 
@@ -25,6 +26,8 @@ struct Call {
   bool hung_up() const { return client && client->expired(); }
   // Null when the body has no such field, or has null there.
   const Value* field(std::string_view name) const;
+  // Whom it is about, for those who have read the rest.
+  Call without_body() const { return {match, {}, ns, {}, client}; }
 };
 
 using Reply = std::function<void(Answer answer)>;
@@ -49,6 +52,9 @@ class FrontDesk final : public Handler {
 
   void handle(Request request, Respond respond) override;
 
+  // Who is let in; what is replaced there counts from the next request on.
+  Credentials& credentials() { return credentials_; }
+
  private:
   std::optional<Answer> refused(const Request& request, const Match& match, Call& call) const;
   std::optional<Answer> misread(const Request& request, Value::Map& body) const;
@@ -56,6 +62,7 @@ class FrontDesk final : public Handler {
   std::optional<Answer> misaddressed(const Request& request, const Match& match, Call& call) const;
 
   const DeskOptions options_;
+  Credentials credentials_;
   const std::string cluster_info_;
   Service& control_;
   Service& worker_;

@@ -1,6 +1,7 @@
 // Where the runs of tasks that workers hold are to be found. A cache: what it does not know, the
 // store does.
 #pragma once
+#include "core/executor.hpp"
 #include "dispatch/requests.hpp"
 
 #include <mutex>
@@ -11,24 +12,18 @@ namespace dw::server {
 
 class HeldTasks {
  public:
-  void note(const TaskId& task, dispatch::RunAddress run) {
-    const std::lock_guard lock{mutex_};
-    // Workers that never report must not grow it for ever.
-    if (runs_.size() >= most) runs_.clear();
-    runs_.insert_or_assign(task, std::move(run));
-  }
-  void forget(const TaskId& task) {
-    const std::lock_guard lock{mutex_};
-    runs_.erase(task);
-  }
-  std::optional<dispatch::RunAddress> find(const TaskId& task) const {
-    const std::lock_guard lock{mutex_};
-    const auto found = runs_.find(task);
-    return found == runs_.end() ? std::nullopt : std::optional{found->second};
-  }
+  using Found = std::function<void(Result<std::optional<dispatch::RunAddress>>)>;
+
+  HeldTasks(store::Store& store, Executor& reader) : store_(store), reader_(reader) {}
+
+  void note(const TaskId& task, dispatch::RunAddress run);
+  void forget(const TaskId& task);
+  // Nothing when there is no such run in that namespace. At once if it is known, else later.
+  void find(const Namespace& ns, const TaskId& task, Found then) const;
 
  private:
-  static constexpr std::size_t most = 100'000;
+  store::Store& store_;
+  Executor& reader_;
   mutable std::mutex mutex_;
   std::unordered_map<TaskId, dispatch::RunAddress> runs_;  // guarded by mutex_
 };

@@ -1,5 +1,7 @@
 #include "server/matching.hpp"
 
+#include "server/deadlines.hpp"
+
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -30,16 +32,17 @@ struct Matching::State {
     bool any_type = false;
     std::string build_id;
     friend auto operator<=>(const Skill&, const Skill&) = default;
-
-    bool suits(const Need& need) const {
-      return (any_type || types.contains(need.type)) &&
-             (need.compatibility.empty() || need.compatibility == build_id);
-    }
   };
+  // Skill or poll alike.
+  template <typename Able>
+  static bool suits(const Able& able, const Need& need) {
+    return (able.any_type || able.types.contains(need.type)) &&
+           (need.compatibility.empty() || need.compatibility == able.build_id);
+  }
   // Neither a pile, nor a crowd, nor a lane is ever empty: queue names and types come from
   // outside, and nobody else would remove what they leave behind.
   using Pile = std::map<engine::TaskKey, dispatch::Offer>;
-  using Crowd = std::map<std::uint64_t, Reply>;  // by order of arrival
+  using Crowd = std::set<std::uint64_t>;  // by order of arrival
   struct Lane {
     std::map<Need, Pile> piles;
     std::map<Skill, Crowd> crowds;
@@ -51,26 +54,35 @@ struct Matching::State {
     Lanes::iterator lane;
     std::map<Skill, Crowd>::iterator crowd;
   };
+  struct Waiting {
+    std::vector<Place> places;
+    Reply reply;
+  };
 
-  State(Executor& executor, const Clock& now_from) : time(executor), clock(now_from) {}
+  explicit State(const Clock& now_from) : clock(now_from) {}
+
+  static LaneKey lane_of(const Poll& poll) {
+    return {poll.ns, queue_or_default(poll.queue), poll.kind};
+  }
+  static Skill skill_of(const Poll& poll) { return {poll.types, poll.any_type, poll.build_id}; }
 
   Reply take_poll(const LaneKey& key, const Need& need);
   void keep_offer(LaneKey key, Need need, dispatch::Offer offer);
-  std::optional<dispatch::Offer> take_offer(const LaneKey& key, const Skill& skill);
-  std::uint64_t keep_poll(LaneKey key, Skill skill, Reply reply);
+  std::optional<dispatch::Offer> take_offer(const Poll& poll);
+  void keep_poll(const std::vector<Poll>& polls, Timestamp until, Reply reply);
   Reply leave(std::uint64_t number);
   void expire(std::uint64_t number);
   void forget_if_idle(Lanes::iterator lane) {
     if (lane->second.piles.empty() && lane->second.crowds.empty()) lanes.erase(lane);
   }
 
-  Executor& time;
   const Clock& clock;
   std::mutex mutex;  // guards all below; never held while a reply is called
   Lanes lanes;
-  std::unordered_map<std::uint64_t, Place> places;  // of the polls that wait
+  std::unordered_map<std::uint64_t, Waiting> waiting;
   std::uint64_t arrivals = 0;
   bool stopped = false;
+  std::optional<Deadlines> deadlines;  // always there
 };
 
 // The poll that has waited longest; empty when nobody is waiting for this.
@@ -80,8 +92,8 @@ Matching::Reply Matching::State::take_poll(const LaneKey& key, const Need& need)
   if (lane == lanes.end() || lane->second.piles.contains(need)) return {};
   std::optional<std::uint64_t> first;
   for (const auto& [skill, crowd] : lane->second.crowds) {
-    const std::uint64_t arrived = crowd.begin()->first;
-    if ((!first || arrived < *first) && skill.suits(need)) first = arrived;
+    const std::uint64_t arrived = *crowd.begin();
+    if ((!first || arrived < *first) && suits(skill, need)) first = arrived;
   }
   return first ? leave(*first) : Reply{};
 }
@@ -94,13 +106,13 @@ void Matching::State::keep_offer(LaneKey key, Need need, dispatch::Offer offer) 
 }
 
 // The oldest task that suits.
-std::optional<dispatch::Offer> Matching::State::take_offer(const LaneKey& key, const Skill& skill) {
-  const auto lane = lanes.find(key);
+std::optional<dispatch::Offer> Matching::State::take_offer(const Poll& poll) {
+  const auto lane = lanes.find(lane_of(poll));
   if (lane == lanes.end()) return std::nullopt;
   auto& piles = lane->second.piles;
   auto oldest = piles.end();
   for (auto pile = piles.begin(); pile != piles.end(); ++pile) {
-    if (!skill.suits(pile->first)) continue;
+    if (!suits(poll, pile->first)) continue;
     const bool older =
         oldest == piles.end() || pile->second.begin()->first < oldest->second.begin()->first;
     if (older) oldest = pile;
@@ -113,25 +125,30 @@ std::optional<dispatch::Offer> Matching::State::take_offer(const LaneKey& key, c
   return offer;
 }
 
-std::uint64_t Matching::State::keep_poll(LaneKey key, Skill skill, Reply reply) {
+void Matching::State::keep_poll(const std::vector<Poll>& polls, Timestamp until, Reply reply) {
   const std::uint64_t number = ++arrivals;
-  const auto lane = lanes.try_emplace(std::move(key)).first;
-  const auto crowd = lane->second.crowds.try_emplace(std::move(skill)).first;
-  crowd->second.emplace(number, std::move(reply));
-  places.emplace(number, Place{lane, crowd});
-  return number;
+  Waiting poll{{}, std::move(reply)};
+  for (const Poll& wanted : polls) {
+    const auto lane = lanes.try_emplace(lane_of(wanted)).first;
+    const auto crowd = lane->second.crowds.try_emplace(skill_of(wanted)).first;
+    crowd->second.insert(number);
+    poll.places.push_back({lane, crowd});
+  }
+  waiting.emplace(number, std::move(poll));
+  deadlines->set(number, until);
 }
 
 // Takes a poll out; empty when it was answered already.
 Matching::Reply Matching::State::leave(std::uint64_t number) {
-  const auto found = places.find(number);
-  if (found == places.end()) return {};
-  const auto [lane, crowd] = found->second;
-  places.erase(found);
-  Reply reply = std::move(crowd->second.extract(number).mapped());
-  if (crowd->second.empty()) lane->second.crowds.erase(crowd);
-  forget_if_idle(lane);
-  return reply;
+  auto found = waiting.extract(number);
+  if (found.empty()) return {};
+  deadlines->call_off(number);
+  for (const auto& [lane, crowd] : found.mapped().places) {
+    crowd->second.erase(number);
+    if (crowd->second.empty()) lane->second.crowds.erase(crowd);
+    forget_if_idle(lane);
+  }
+  return std::move(found.mapped().reply);
 }
 
 void Matching::State::expire(std::uint64_t number) {
@@ -143,8 +160,11 @@ void Matching::State::expire(std::uint64_t number) {
   if (reply) reply({});
 }
 
-Matching::Matching(Executor& time, const Clock& clock)
-    : state_(std::make_shared<State>(time, clock)) {}
+Matching::Matching(Executor& time, const Clock& clock) : state_(std::make_shared<State>(clock)) {
+  state_->deadlines.emplace(time, [weak = std::weak_ptr{state_}](std::uint64_t number) {
+    if (const auto state = weak.lock()) state->expire(number);
+  });
+}
 
 Matching::~Matching() {
   stop();
@@ -167,7 +187,7 @@ void Matching::offer(WorkKind kind, dispatch::Offer offer) {
       return state_->keep_offer(std::move(lane), std::move(need), std::move(offer));
     }
   }
-  reply({std::move(offer)});
+  reply({std::move(offer), false, kind});
 }
 
 void Matching::withdraw(WorkKind kind, const dispatch::Offer& offer) {
@@ -183,37 +203,44 @@ void Matching::withdraw(WorkKind kind, const dispatch::Offer& offer) {
 }
 
 void Matching::poll(Poll asked, Timestamp until, Reply reply) {
-  State::LaneKey lane{std::move(asked.ns), queue_or_default(asked.queue), asked.kind};
-  State::Skill skill{std::move(asked.types), asked.any_type, std::move(asked.build_id)};
+  poll_any({std::move(asked)}, until, std::move(reply));
+}
+
+void Matching::poll_any(std::vector<Poll> polls, Timestamp until, Reply reply) {
   const bool patient = until > state_->clock.now();
   Found found;
-  std::optional<std::uint64_t> waiting;
   {
     const std::lock_guard lock{state_->mutex};
     found.stopped = state_->stopped;
-    if (!found.stopped) found.offer = state_->take_offer(lane, skill);
+    for (const Poll& wanted : polls) {
+      if (found.stopped || found.offer) break;
+      found.offer = state_->take_offer(wanted);
+      found.kind = wanted.kind;
+    }
     if (patient && !found.stopped && !found.offer) {
-      waiting = state_->keep_poll(std::move(lane), std::move(skill), std::move(reply));
+      return state_->keep_poll(polls, until, std::move(reply));
     }
   }
-  if (!waiting) return reply(std::move(found));
-  state_->time.post_at(until, [weak = std::weak_ptr{state_}, number = *waiting] {
-    if (const auto state = weak.lock()) state->expire(number);
-  });
+  reply(std::move(found));
+}
+
+std::optional<dispatch::Offer> Matching::take(const Poll& wanted) {
+  const std::lock_guard lock{state_->mutex};
+  if (state_->stopped) return std::nullopt;
+  return state_->take_offer(wanted);
 }
 
 void Matching::stop() {
-  State::Lanes lanes;
+  std::unordered_map<std::uint64_t, State::Waiting> waiting;
   {
     const std::lock_guard lock{state_->mutex};
     state_->stopped = true;
-    state_->places.clear();
-    lanes.swap(state_->lanes);
+    state_->lanes.clear();
+    waiting.swap(state_->waiting);
   }
-  for (const auto& [key, lane] : lanes) {
-    for (const auto& [skill, crowd] : lane.crowds) {
-      for (const auto& [number, reply] : crowd) reply({std::nullopt, true});
-    }
+  for (const auto& [number, poll] : waiting) {
+    state_->deadlines->call_off(number);
+    poll.reply({std::nullopt, true});
   }
 }
 

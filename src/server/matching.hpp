@@ -30,6 +30,7 @@ class Matching final : public dispatch::OfferListener {
   struct Found {
     std::optional<dispatch::Offer> offer;
     bool stopped = false;  // without an offer: the server is stopping
+    WorkKind kind = WorkKind::workflow;
   };
   using Reply = std::function<void(Found found)>;
 
@@ -44,6 +45,10 @@ class Matching final : public dispatch::OfferListener {
   void withdraw(WorkKind kind, const dispatch::Offer& offer);
   // Replies once: with work that fits, or with nothing when `until` has come.
   void poll(Poll poll, Timestamp until, Reply reply);
+  // Whatever comes first, for whoever could do any of these.
+  void poll_any(std::vector<Poll> polls, Timestamp until, Reply reply);
+  // Work that fits and waits, now.
+  std::optional<dispatch::Offer> take(const Poll& poll);
   // Answers every poll with nothing, now and from now on.
   void stop();
 
@@ -57,7 +62,7 @@ class Matching final : public dispatch::OfferListener {
 
  private:
   struct State;
-  std::shared_ptr<State> state_;  // shared with timers that outlive this
+  std::shared_ptr<State> state_;  // its deadlines may come while this goes
 };
 
 }  // namespace dw::server

@@ -53,6 +53,13 @@ bool Namespaces::exists(std::string_view name) const {
   return entries_.contains(name);
 }
 
+std::chrono::days Namespaces::retention(std::string_view name) const {
+  const std::lock_guard lock{mutex_};
+  const auto found = entries_.find(name);
+  const Entry& entry = found == entries_.end() ? Entry{} : found->second;
+  return std::chrono::days{entry.retention_days};
+}
+
 Value::Map Namespaces::shown(const std::string& name, const Entry& entry) {
   return {{"name", name},
           {"description", entry.description.empty() ? Value{} : Value{entry.description}},
@@ -164,11 +171,18 @@ void Namespaces::remove(const Call& call, Reply reply) {
                                  name),
                      {{"namespace", name}});
     }
+    const auto attributes = parts_.forget_search_attributes
+                                ? parts_.forget_search_attributes(Namespace{name})
+                                : Result<std::int64_t>{0};
+    if (!attributes) return failed(attributes.error(), asked);
     const auto gone = parts_.store.put_document({std::string{namespace_kind}, {}, name, {}});
     if (!gone) return failed(gone.error(), asked);
     const std::lock_guard lock{mutex_};
     entries_.erase(name);
-    return {200, {{"name", name}, {"status", "deleted"}, {"deleted", Value::Map{{"runs", 0}}}}};
+    return {200,
+            {{"name", name},
+             {"status", "deleted"},
+             {"deleted", Value::Map{{"runs", 0}, {"search_attributes", *attributes}}}}};
   });
 }
 

@@ -18,6 +18,8 @@ struct NamespacesParts {
   Executor& writer;  // the thread that commits
   const Clock& clock;
   std::string default_name = "default";
+  // Takes along what a leaving namespace has registered, on the writer's thread; gives its number.
+  std::function<Result<std::int64_t>(const Namespace& ns)> forget_search_attributes = {};
 };
 
 class Namespaces {
@@ -26,6 +28,8 @@ class Namespaces {
 
   void restore(std::span<const store::Document> documents);
   bool exists(std::string_view name) const;
+  // How long its closed runs are kept.
+  std::chrono::days retention(std::string_view name) const;
 
   Answer list() const;
   Answer describe(const Call& call) const;

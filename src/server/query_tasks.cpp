@@ -8,7 +8,6 @@ namespace dw::server {
 namespace {
 
 constexpr auto query_patience = std::chrono::seconds{30};
-constexpr std::size_t most_queries = 1'000;
 
 Answer settled(const Call& call, std::string_view outcome) {
   const Value* attempt = call.field("query_task_attempt");
@@ -39,7 +38,9 @@ void QueryTasks::ask(QueryQuestion question, Asked asked) {
   std::string id;
   {
     const std::lock_guard lock{mutex_};
-    if (tasks_.size() < most_queries) {
+    std::size_t& pending = pending_[queue_of(question)];
+    if (pending < most_queries_per_queue) {
+      ++pending;
       id = ulids_.next(now);
       offer.task = {now, TaskId{id}};
       tasks_.emplace(id, Task{std::move(question), asked, offer});
@@ -48,11 +49,30 @@ void QueryTasks::ask(QueryQuestion question, Asked asked) {
   if (id.empty()) {
     return asked({.status = 429,
                   .reason = "query_task_queue_full",
-                  .message = fmt::format("{} queries wait for an answer; try again in a moment",
-                                         most_queries)});
+                  .message = fmt::format("{} queries wait for the workers of queue '{}'; try again "
+                                         "in a moment",
+                                         most_queries_per_queue, question.queue)});
   }
   time_.post_at(now + query_patience, [this, id] { give_up(id); });
   matching_.offer(WorkKind::query, std::move(offer));
+}
+
+std::pair<Namespace, std::string> QueryTasks::queue_of(const QueryQuestion& question) {
+  return {question.ns, question.queue.empty() ? "default" : question.queue};
+}
+
+std::size_t QueryTasks::pending(const Namespace& ns, std::string_view queue) const {
+  const std::lock_guard lock{mutex_};
+  const auto found = pending_.find({ns, std::string{queue}});
+  return found == pending_.end() ? 0 : found->second;
+}
+
+std::optional<QueryTasks::Task> QueryTasks::take(const std::string& id) {
+  auto node = tasks_.extract(id);
+  if (node.empty()) return std::nullopt;
+  const auto count = pending_.find(queue_of(node.mapped().question));
+  if (--count->second == 0) pending_.erase(count);
+  return std::move(node.mapped());
 }
 
 // Nobody answered in time.
@@ -60,10 +80,9 @@ void QueryTasks::give_up(const std::string& id) {
   std::optional<Task> task;
   {
     const std::lock_guard lock{mutex_};
-    auto node = tasks_.extract(id);
-    if (node.empty()) return;
-    task = std::move(node.mapped());
+    task = take(id);
   }
+  if (!task) return;
   matching_.withdraw(WorkKind::query, task->offer);
   const bool claimed = !task->owner.empty();
   task->asked({.status = 504,
@@ -86,23 +105,41 @@ void QueryTasks::offer_again(const std::string& id, std::int64_t attempt) {
   if (offer) matching_.offer(WorkKind::query, *std::move(offer));
 }
 
-std::optional<Answer> QueryTasks::claim(const std::string& id, const std::string& worker) {
-  const std::lock_guard lock{mutex_};
+QueryTasks::Task* QueryTasks::lease(const std::string& id, const std::string& worker) {
   const auto found = tasks_.find(id);
-  if (found == tasks_.end()) return std::nullopt;
+  if (found == tasks_.end()) return nullptr;
   Task& task = found->second;
   task.attempt += 1;
   task.owner = worker;
   task.lease_expires_at = clock_.now() + query_lease;
   time_.post_at(task.lease_expires_at,
                 [this, id, attempt = task.attempt] { offer_again(id, attempt); });
-  Answer inner{200, task.question.task};
+  return &task;
+}
+
+std::optional<Answer> QueryTasks::claim(const std::string& id, const std::string& worker) {
+  const std::lock_guard lock{mutex_};
+  const Task* task = lease(id, worker);
+  if (!task) return std::nullopt;
+  Answer inner{200, task->question.task};
   inner.body.emplace_back("query_task_id", id);
-  inner.body.emplace_back("query_task_attempt", task.attempt);
+  inner.body.emplace_back("query_task_attempt", task->attempt);
   inner.body.emplace_back("lease_owner", worker);
-  inner.body.emplace_back("lease_expires_at", format_timestamp(task.lease_expires_at));
-  inner.written.emplace_back("history_events", task.question.history);
+  inner.body.emplace_back("lease_expires_at", format_timestamp(task->lease_expires_at));
+  inner.written.emplace_back("history_events", task->question.history);
   return Answer{200, {{"poll_status", "leased"}}, {{"task", body_text(std::move(inner))}}};
+}
+
+std::optional<std::string> QueryTasks::claim_native(const std::string& id,
+                                                    const std::string& worker) {
+  const std::lock_guard lock{mutex_};
+  const Task* task = lease(id, worker);
+  if (!task) return std::nullopt;
+  Answer inner{200, task->question.task};
+  inner.body.emplace_back("query_task_id", id);
+  inner.body.emplace_back("query_task_attempt", task->attempt);
+  inner.written.emplace_back("history", task->question.commits);
+  return body_text(std::move(inner));
 }
 
 std::variant<QueryTasks::Asked, Answer> QueryTasks::settle(const Call& call) {
@@ -124,9 +161,7 @@ std::variant<QueryTasks::Asked, Answer> QueryTasks::settle(const Call& call) {
   if (task.attempt == 0) return no(409, "query_task_not_leased", "no worker has taken it");
   if (task.owner != owner) return no(409, "lease_owner_mismatch", "another worker holds it");
   if (task.attempt != attempt) return no(409, "query_task_attempt_mismatch", "it was taken again");
-  Asked asked = std::move(found->second.asked);
-  tasks_.erase(found);
-  return asked;
+  return std::move(take(id)->asked);
 }
 
 Answer QueryTasks::complete(const Call& call) {

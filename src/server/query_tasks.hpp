@@ -18,9 +18,12 @@ struct QueryQuestion {
   std::string compatibility;
   Value::Map task = {};      // the fields of the task, without those of its delivery
   std::string history = {};  // of the run, a JSON list
+  std::string commits = {};  // the same for native workers
 };
 
 inline constexpr auto query_lease = std::chrono::seconds{10};
+// That wait for the workers of one queue; further ones are refused.
+inline constexpr std::size_t most_queries_per_queue = 1'024;
 
 class QueryTasks {
  public:
@@ -37,9 +40,13 @@ class QueryTasks {
   QueryTasks(Matching& matching, Executor& time, const Clock& clock, Random& random);
 
   void ask(QueryQuestion question, Asked asked);
+  // How many wait for the workers of that queue, or are with them.
+  std::size_t pending(const Namespace& ns, std::string_view queue) const;
 
   // For the worker plane: the task behind an offer, if somebody still waits for it; and its answer.
   std::optional<Answer> claim(const std::string& id, const std::string& worker);
+  // The same for native workers: the task as JSON.
+  std::optional<std::string> claim_native(const std::string& id, const std::string& worker);
   Answer complete(const Call& call);
   Answer fail(const Call& call);
 
@@ -53,17 +60,23 @@ class QueryTasks {
     Timestamp lease_expires_at = {};
   };
 
+  static std::pair<Namespace, std::string> queue_of(const QueryQuestion& question);
+  // With the mutex held.
+  std::optional<Task> take(const std::string& id);
   // Takes the task out if whoever calls holds it; else says why not.
   std::variant<Asked, Answer> settle(const Call& call);
+  Task* lease(const std::string& id, const std::string& worker);  // with mutex_ held
   void give_up(const std::string& id);
   void offer_again(const std::string& id, std::int64_t attempt);
 
   Matching& matching_;
   Executor& time_;
   const Clock& clock_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   UlidSource ulids_;                             // guarded by mutex_
   std::unordered_map<std::string, Task> tasks_;  // guarded by mutex_
+  // Guarded by mutex_: how many of them each queue has, and none that has none.
+  std::map<std::pair<Namespace, std::string>, std::size_t> pending_;
 };
 
 }  // namespace dw::server

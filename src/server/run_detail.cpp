@@ -27,7 +27,11 @@ std::string reason_of(const history::RunState& state) {
   if (state.closed_reason == "timed_out" && state.failure) return state.failure->exception_type;
   const bool by_a_caller = state.status == history::RunStatus::cancelled ||
                            state.status == history::RunStatus::terminated;
-  return by_a_caller && state.failure ? state.failure->message : std::string{};
+  if (!by_a_caller || !state.failure) return {};
+  // The failure says what happened and then, after a colon, the caller's words.
+  const std::string& told = state.failure->message;
+  const auto colon = told.find(": ");
+  return colon == std::string::npos ? std::string{} : told.substr(colon + 2);
 }
 
 Value::Map failure_of(const views::FailureAccount& failure) {
@@ -49,6 +53,7 @@ Value::Map run_item(const views::Summary& summary, const views::Account& account
           {"workflow_type", summary.workflow_type},
           {"namespace", summary.ns.view()},
           {"business_key", text_or_null(summary.business_key)},
+          {"history_event_count", summary.history_event_count},
           {"status", summary.status},
           {"status_bucket", summary.status_bucket},
           {"is_terminal", summary.is_terminal},

@@ -312,6 +312,7 @@ WorkflowCommand wire_condition(Fields& command) {
   condition.key = command.text("condition_key", any_length);
   condition.fingerprint = command.text("condition_definition_fingerprint", any_length);
   condition.timeout = command.whole("timeout_seconds", 0, no_limit);
+  condition.occurrence = command.text("condition_wait_occurrence_id", any_length);
   return condition;
 }
 

@@ -23,19 +23,6 @@ std::string_view word_of(WorkKind kind) {
   return "unknown";
 }
 
-Poll poll_of(const Worker& worker, WorkKind kind) {
-  Poll poll;
-  poll.ns = worker.ns;
-  poll.queue = worker.queue;
-  poll.kind = kind;
-  poll.worker_id = worker.worker_id;
-  poll.build_id = worker.build_id;
-  poll.any_type = worker.takes_all();
-  const auto& types = kind == WorkKind::activity ? worker.activity_types : worker.workflow_types;
-  poll.types = {types.begin(), types.end()};
-  return poll;
-}
-
 Answer too_many_commands(const Call& call, std::size_t count) {
   return refusal(422, "structural_limit_exceeded",
                  fmt::format("task {} was completed with {} commands, the limit is {}",
@@ -47,8 +34,10 @@ Answer too_many_commands(const Call& call, std::size_t count) {
                   {"configured_limit", static_cast<std::int64_t>(most_commands)}});
 }
 
-Answer nothing_found(bool stopped) {
-  return {200, {{"task", Value{}}, {"poll_status", stopped ? "stopped" : "timeout"}}};
+// Also when the server stops: at "stopped" a Rust worker stops, too, and would not be there after a
+// restart.
+Answer nothing_found() {
+  return {200, {{"task", Value{}}, {"poll_status", "timeout"}}};
 }
 
 }  // namespace
@@ -65,7 +54,12 @@ struct WorkerPlane::Polling {
 };
 
 WorkerPlane::WorkerPlane(WorkerPlaneParts parts)
-    : parts_(std::move(parts)), memory_(parts_.clock), ulids_(parts_.random) {}
+    : parts_(std::move(parts)),
+      held_(parts_.store, parts_.reader),
+      memory_(parts_.clock),
+      exchange_(ExchangeParts{parts_.dispatch, parts_.clock, parts_.matching, parts_.queries, held_,
+                              parts_.workers}),
+      ulids_(parts_.random) {}
 
 void WorkerPlane::serve(Call call, Reply reply) {
   switch (call.operation()) {
@@ -75,6 +69,8 @@ void WorkerPlane::serve(Call call, Reply reply) {
       return deregister_worker(std::move(call), std::move(reply));
     case Operation::heartbeat_worker:
       return reply(parts_.workers.heartbeat(call));
+    case Operation::exchange:
+      return exchange(std::move(call), std::move(reply));
     case Operation::poll_workflow_task:
       return poll(call, WorkKind::workflow, std::move(reply));
     case Operation::poll_activity_task:
@@ -151,6 +147,12 @@ void WorkerPlane::deregister_worker(Call call, Reply reply) {
 
 // ---- polls
 
+void WorkerPlane::exchange(Call call, Reply reply) {
+  auto admitted = parts_.workers.recognise(call);
+  if (auto* no = std::get_if<Answer>(&admitted)) return reply(std::move(*no));
+  exchange_.serve(std::move(call), std::get<Worker>(std::move(admitted)), std::move(reply));
+}
+
 void WorkerPlane::poll(const Call& call, WorkKind kind, Reply reply) {
   auto admitted = parts_.workers.admit(call);
   if (auto* no = std::get_if<Answer>(&admitted)) return reply(std::move(*no));
@@ -180,12 +182,14 @@ void WorkerPlane::look_for_work(std::shared_ptr<Polling> polling) {
   Poll wanted = poll_of(polling->worker, polling->kind);
   parts_.matching.poll(std::move(wanted), until, [this, polling](Matching::Found found) {
     if (!found.offer) {
-      return memory_.answer(polling->key, {}, {}, nothing_found(found.stopped), polling->reply);
+      return memory_.answer(polling->key, {}, {}, nothing_found(), polling->reply);
     }
-    if (polling->call.hung_up()) {
-      // Nobody would hear of it: it is for another.
+    // Nobody would hear of it, or its build began to drain while it waited: it is for another.
+    const bool drains = parts_.workers.draining(polling->worker);
+    if (drains || polling->call.hung_up()) {
       parts_.matching.offer(polling->kind, *std::move(found.offer));
-      return memory_.answer(polling->key, {}, {}, nothing_found(false), polling->reply);
+      return memory_.answer(polling->key, {}, {}, drains ? while_draining() : nothing_found(),
+                            polling->reply);
     }
     switch (polling->kind) {
       case WorkKind::workflow:
@@ -245,41 +249,35 @@ void WorkerPlane::claim_query(std::shared_ptr<Polling> polling, const dispatch::
 // ---- reports
 
 void WorkerPlane::with_run(const Call& call, std::string_view task_id, Reply reply, At then) {
-  const TaskId task = task_of(task_id);
-  if (auto run = held_.find(task)) {
-    // Of another namespace: as if it were not there.
-    if (run->instance.ns != call.ns) return reply(no_such_task(call, task_id));
-    return then(*std::move(run));
-  }
-  // From before this process began, or of a worker that took its time.
-  parts_.reader.post([this, call, task, id = std::string{task_id}, reply = std::move(reply),
-                      then = std::move(then)]() mutable {
-    const RunId run{task.str().substr(0, task.str().find('.'))};
-    const auto row = parts_.store.find_run(run);
-    if (!row) return reply(failed(row.error(), call));
-    if (!*row || (*row)->ns != call.ns) return reply(no_such_task(call, id));
-    then({{(*row)->ns, (*row)->instance_id}, run});
-  });
+  held_.find(call.ns, task_of(task_id),
+             [call, id = std::string{task_id}, reply = std::move(reply),
+              then = std::move(then)](Result<std::optional<dispatch::RunAddress>> run) {
+               if (!run) return reply(failed(run.error(), call));
+               if (!*run) return reply(no_such_task(call, id));
+               then(**std::move(run));
+             });
 }
 
 void WorkerPlane::task_history(const Call& call, Reply reply) {
   Fields fields{call};
   const auto holder = read_holder(fields, call.match["task"]);
-  const auto token = fields.required_text("next_history_page_token", 255);
+  const bool native = fields.flag("native");
+  const auto token = native ? std::string{} : fields.required_text("next_history_page_token", 255);
   const auto page_size = fields.whole("history_page_size", 1, 1000).value_or(1000);
   if (!fields.fine()) return reply(fields.errors());
-  const auto page = parse_page_token(token);
+  const auto page = native ? HistoryPage{} : parse_page_token(token);
   if (!page) {
     return reply(refusal(400, "invalid_page_token",
                          "the page token is not one that this server gave out; poll again"));
   }
-  const auto read = [this, call, page = *page, page_size, reply](const RunId& run) {
+  const auto read = [this, call, native, page = *page, page_size, reply](const RunId& run) {
     const auto loaded = parts_.store.load_run(run);
     if (!loaded) return reply(failed(loaded.error(), call));
     if (!*loaded) {
       return reply(refusal(404, "history_not_available",
                            fmt::format("the run of task {} is gone", call.match["task"])));
     }
+    if (native) return reply({200, {}, {{"history", native_history(**loaded)}}});
     auto answer = history_page(**loaded, page, page_size);
     if (!answer) return reply(failed(answer.error(), call));
     answer->body.emplace_back("task_id", call.match["task"]);

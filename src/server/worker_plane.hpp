@@ -2,6 +2,7 @@
 // wait as callbacks, never as threads.
 #pragma once
 #include "dispatch/dispatch.hpp"
+#include "server/exchange.hpp"
 #include "server/held_tasks.hpp"
 #include "server/matching.hpp"
 #include "server/poll_memory.hpp"
@@ -40,6 +41,7 @@ class WorkerPlane final : public Service {
   // Replies once that is durable.
   void keep(std::vector<store::Document> documents, const Call& call, Answer answer, Reply reply);
 
+  void exchange(Call call, Reply reply);
   void poll(const Call& call, WorkKind kind, Reply reply);
   void look_for_work(std::shared_ptr<Polling> polling);
   void claim_task(std::shared_ptr<Polling> polling, const dispatch::Offer& offer);
@@ -61,6 +63,7 @@ class WorkerPlane final : public Service {
   WorkerPlaneParts parts_;
   HeldTasks held_;
   PollMemory memory_;
+  Exchange exchange_;
   std::mutex mutex_;
   UlidSource ulids_;  // guarded by mutex_
 };

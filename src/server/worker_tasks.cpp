@@ -1,12 +1,10 @@
 #include "server/worker_tasks.hpp"
 
-#include "core/base64.hpp"
+#include "core/json_writer.hpp"
 #include "history/render.hpp"
 #include "store/derived.hpp"
 
 #include <fmt/format.h>
-
-#include <charconv>
 
 namespace dw::server {
 namespace {
@@ -78,6 +76,24 @@ Value deadlines_of(const history::OpenActivity& activity) {
       {"heartbeat", after(activity.last_heartbeat_at, policy.heartbeat_timeout)}};
 }
 
+std::string_view behind_mark(std::string_view wire_id) {
+  const auto marked = wire_id.find(mark);
+  return marked == std::string_view::npos ? "" : wire_id.substr(marked + 1);
+}
+
+// How a task's id says which way its worker goes about it.
+char letter_of(engine::WorkerHabit habit) {
+  switch (habit) {
+    case engine::WorkerHabit::waits:
+      return 'w';
+    case engine::WorkerHabit::repeats_itself:
+      return 'r';
+    case engine::WorkerHabit::native:
+      return 'n';
+  }
+  return 'w';
+}
+
 std::string_view why(std::string_view reason) {
   if (reason == "run_closed") return "the run has ended";
   if (reason == "run_timed_out") return "the run has timed out";
@@ -97,12 +113,35 @@ engine::WorkerHabit habit_of(std::string_view runtime) {
 }
 
 std::string wire_task_id(const dispatch::ClaimedTask& task) {
-  const bool repeats = task.about.habit == engine::WorkerHabit::repeats_itself;
-  return fmt::format("{}{}{}{}", task.task.view(), mark, repeats ? 'r' : 'w', task.epoch);
+  return fmt::format("{}{}{}{}", task.task.view(), mark, letter_of(task.about.habit), task.epoch);
+}
+
+std::string wire_task_id(const dispatch::HeldTask& task) {
+  return fmt::format("{}{}{}{}", task.task.view(), mark, letter_of(task.habit), task.epoch);
 }
 
 TaskId task_of(std::string_view wire_id) {
   return TaskId{std::string{wire_id.substr(0, wire_id.find(mark))}};
+}
+
+std::string epoch_of(std::string_view wire_id) {
+  const auto rest = behind_mark(wire_id);
+  return std::string{rest.substr(std::min<std::size_t>(1, rest.size()))};
+}
+
+std::string native_history(const store::LoadedRun& run) {
+  std::string all;
+  JsonWriter out{all};
+  out.begin_array();
+  for (const store::StoredCommit& commit : run.commits) {
+    out.begin_object()
+        .field("first", commit.first_sequence)
+        .field("at", to_micros(commit.recorded_at))
+        .field("events", std::string_view{commit.events})
+        .end_object();
+  }
+  out.end_array();
+  return all;
 }
 
 // ---- polls' answers
@@ -157,23 +196,6 @@ Answer activity_answer(const dispatch::ClaimedActivity& work) {
   return {200, {{"task", std::move(task)}, {"poll_status", "leased"}}};
 }
 
-std::string page_token(HistoryPage page) {
-  return encode_base64(fmt::format("{}:{}", page.after, page.until));
-}
-
-std::optional<HistoryPage> parse_page_token(std::string_view token) {
-  const auto text = decode_base64(token);
-  if (!text) return std::nullopt;
-  HistoryPage page;
-  const char* const end = text->data() + text->size();
-  const auto first = std::from_chars(text->data(), end, page.after);
-  if (first.ec != std::errc{} || first.ptr == end || *first.ptr != ':') return std::nullopt;
-  const auto second = std::from_chars(first.ptr + 1, end, page.until);
-  if (second.ec != std::errc{} || second.ptr != end) return std::nullopt;
-  if (page.after < 0 || page.until < page.after) return std::nullopt;
-  return page;
-}
-
 Result<Answer> history_page(const store::LoadedRun& run, HistoryPage page, std::int64_t size) {
   history::Renderer renderer{run.row.run_id, history::Reader::worker};
   std::vector<std::string> events;
@@ -225,6 +247,7 @@ Result<QueryQuestion> question_about(const store::LoadedRun& run, const Call& ca
                    {"last_history_sequence", run.row.last_sequence},
                    {"task_queue", question.queue}};
   question.history = json_list(events);
+  question.commits = native_history(run);
   return question;
 }
 
@@ -235,10 +258,11 @@ dispatch::TaskHolder read_holder(Fields& fields, std::string_view wire_id) {
   holder.task = task_of(wire_id);
   holder.owner = fields.required_text("lease_owner", 255);
   holder.attempt = fields.required_whole("workflow_task_attempt", 1, INT32_MAX);
-  const auto marked = wire_id.find(mark);
-  const auto rest = marked == std::string_view::npos ? "" : wire_id.substr(marked + 1);
-  if (rest.starts_with('r')) holder.habit = engine::WorkerHabit::repeats_itself;
-  holder.epoch = rest.substr(std::min<std::size_t>(1, rest.size()));
+  const auto rest = behind_mark(wire_id);
+  for (const auto habit : {engine::WorkerHabit::repeats_itself, engine::WorkerHabit::native}) {
+    if (rest.starts_with(letter_of(habit))) holder.habit = habit;
+  }
+  holder.epoch = epoch_of(wire_id);
   return holder;
 }
 

@@ -1,6 +1,7 @@
 // How tasks look on the wire, and what workers are told about them.
 #pragma once
 #include "dispatch/requests.hpp"
+#include "server/page_token.hpp"
 #include "server/query_tasks.hpp"
 #include "server/worker_commands.hpp"
 #include "server/workers.hpp"
@@ -13,19 +14,18 @@ engine::WorkerHabit habit_of(std::string_view runtime);
 // The id as workers know it also says how they go about the task, and which process gave it out, so
 // that a report is understood even if nobody remembers who took it.
 std::string wire_task_id(const dispatch::ClaimedTask& task);
+std::string wire_task_id(const dispatch::HeldTask& task);
 TaskId task_of(std::string_view wire_id);
+std::string epoch_of(std::string_view wire_id);
+
+// A run's history for native workers: the commits as they are stored, as JSON.
+std::string native_history(const store::LoadedRun& run);
 
 // A poll's answer. A page of the history if a size is given.
 Answer task_answer(const dispatch::ClaimedTask& task, const Worker& worker, std::int64_t page_size);
 Answer activity_answer(const dispatch::ClaimedActivity& work);
 
-// Events after one, up to another that was the last when the task was taken.
-struct HistoryPage {
-  std::int64_t after = 0;
-  std::int64_t until = 0;
-};
-std::string page_token(HistoryPage page);
-std::optional<HistoryPage> parse_page_token(std::string_view token);
+// One page of a run's history, of at most so many events.
 Result<Answer> history_page(const store::LoadedRun& run, HistoryPage page, std::int64_t size);
 
 // A query of a run whose code is elsewhere.

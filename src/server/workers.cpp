@@ -1,5 +1,7 @@
 #include "server/workers.hpp"
 
+#include "engine/contract.hpp"
+
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -15,19 +17,9 @@ constexpr std::int64_t most_tasks_at_once = 1'000'000;
 // Every restart of a worker may bring a new id; without an end the old ones would pile up.
 constexpr auto forgotten_after = std::chrono::hours{24};
 
-// ---- when a worker counts as gone
-
-std::int64_t stale_after_seconds(std::int64_t heartbeat_seconds) {
-  return std::max<std::int64_t>(60, 3 * heartbeat_seconds);
-}
-
 bool is_stale(const Worker& worker, Timestamp now) {
   return now - worker.heard_at >=
          std::chrono::seconds{stale_after_seconds(worker.heartbeat_seconds)};
-}
-
-std::string_view status_of(const Worker& worker, Timestamp now) {
-  return is_stale(worker, now) ? "stale" : "active";
 }
 
 // ---- lists and objects in a request
@@ -146,10 +138,14 @@ std::vector<Contract> contracts_in(Fields& fields, std::string_view names,
 void read_contracts(Fields& fields, Worker& worker) {
   const auto read = [&](const std::string& type, const std::string& path, const Value& entry) {
     read_within(fields, path, entry, [&](Fields& one) {
-      worker.declarations[type] =
-          Declarations{.queries = contracts_in(one, "queries", "query_contracts"),
-                       .signals = contracts_in(one, "signals", "signal_contracts"),
-                       .updates = contracts_in(one, "updates", "update_contracts")};
+      Declarations declared{.queries = contracts_in(one, "queries", "query_contracts"),
+                            .signals = contracts_in(one, "signals", "signal_contracts"),
+                            .updates = contracts_in(one, "updates", "update_contracts")};
+      // The Rust SDK always sends an empty list: its code waits for signals by name.
+      if (worker.runtime == "rust" && declared.signals.empty()) {
+        declared.signals.push_back({std::string{engine::any_signal}, {}});
+      }
+      worker.declarations[type] = std::move(declared);
       auto validators = names_in(one, "update_validators");
       if (!validators.empty()) worker.update_validators[type] = std::move(validators);
     });
@@ -215,7 +211,7 @@ Value::Array name_values(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
 }
 
-Value::Map worker_view(const Worker& worker, Timestamp now) {
+Value::Map worker_view(const Worker& worker, std::string_view status) {
   const auto or_null = [](const std::string& text) { return text.empty() ? Value{} : Value{text}; };
   const auto heard_at = format_timestamp(worker.heard_at);
   return {{"worker_id", worker.worker_id},
@@ -224,7 +220,7 @@ Value::Map worker_view(const Worker& worker, Timestamp now) {
           {"runtime", worker.runtime},
           {"sdk_version", or_null(worker.sdk_version)},
           {"build_id", or_null(worker.build_id)},
-          {"status", status_of(worker, now)},
+          {"status", status},
           {"supported_workflow_types", name_values(worker.workflow_types)},
           {"supported_activity_types", name_values(worker.activity_types)},
           {"capabilities", name_values(worker.capabilities)},
@@ -293,6 +289,36 @@ std::string_view named_queue(std::string_view queue) {
 
 }  // namespace
 
+Poll poll_of(const Worker& worker, WorkKind kind) {
+  Poll poll;
+  poll.ns = worker.ns;
+  poll.queue = worker.queue;
+  poll.kind = kind;
+  poll.worker_id = worker.worker_id;
+  poll.build_id = worker.build_id;
+  poll.any_type = worker.takes_all();
+  const auto& types = kind == WorkKind::activity ? worker.activity_types : worker.workflow_types;
+  poll.types = {types.begin(), types.end()};
+  return poll;
+}
+
+std::int64_t stale_after_seconds(std::int64_t heartbeat_seconds) {
+  return std::max<std::int64_t>(60, 3 * heartbeat_seconds);
+}
+
+Answer while_draining() {
+  return {409,
+          {{"task", Value{}},
+           {"poll_status", "draining"},
+           {"reason", "worker_draining"},
+           {"worker_status", "draining"},
+           {"drain_intent", "draining"}}};
+}
+
+std::string_view Workers::status_of(const Worker& worker, Timestamp now) const {
+  return is_stale(worker, now) ? "stale" : draining(worker) ? "draining" : "active";
+}
+
 // ---- the worker plane
 
 void Workers::restore(std::span<const store::Document> registrations) {
@@ -338,7 +364,7 @@ Answer Workers::register_worker(const Call& call, std::string fresh_id) {
   Answer answer{201,
                 {{"worker_id", worker.worker_id},
                  {"registered", true},
-                 {"status", "active"},
+                 {"status", draining(worker) ? "draining" : "active"},
                  {"task_queue", worker.queue},
                  {"runtime", worker.runtime},
                  {"heartbeat_interval_seconds", worker.heartbeat_seconds},
@@ -365,7 +391,7 @@ Answer Workers::heartbeat(const Call& call) {
   return {200,
           {{"worker_id", worker.worker_id},
            {"acknowledged", true},
-           {"status", "active"},
+           {"status", draining(worker) ? "draining" : "active"},
            {"heartbeat_interval_seconds", worker.heartbeat_seconds},
            {"stale_after_seconds", stale_after_seconds(worker.heartbeat_seconds)}}};
 }
@@ -377,6 +403,13 @@ Answer Workers::deregister(const Call& call, std::int64_t recovered) {
 }
 
 std::variant<Worker, Answer> Workers::admit(const Call& call) {
+  auto who = recognise(call);
+  const auto* worker = std::get_if<Worker>(&who);
+  if (worker && draining(*worker)) return while_draining();
+  return who;
+}
+
+std::variant<Worker, Answer> Workers::recognise(const Call& call) {
   Fields fields{call};
   const auto id = fields.required_text("worker_id", longest_worker_field);
   const auto queue = fields.required_text("task_queue", longest_worker_field);
@@ -410,9 +443,8 @@ Answer Workers::list(const Call& call) const {
   Value::Array listed;
   const std::lock_guard lock{mutex_};
   visit_workers(workers_, call.ns, queue, [&](const Worker& worker) {
-    if (status.empty() || status == status_of(worker, now)) {
-      listed.emplace_back(worker_view(worker, now));
-    }
+    const auto found = status_of(worker, now);
+    if (status.empty() || status == found) listed.emplace_back(worker_view(worker, found));
   });
   return {200,
           {{"namespace", call.ns.str()},
@@ -422,7 +454,7 @@ Answer Workers::list(const Call& call) const {
 
 Answer Workers::describe(const Call& call) const {
   const auto worker = find(call.ns, call.match["worker"]);
-  if (worker) return {200, worker_view(*worker, clock_.now())};
+  if (worker) return {200, worker_view(*worker, status_of(*worker, clock_.now()))};
   return absent_worker(404, "worker_not_found", call, call.match["worker"],
                        "GET /api/workers lists those that are");
 }
@@ -445,23 +477,35 @@ std::optional<Worker> Workers::find(const Namespace& ns, std::string_view worker
   return found->second;
 }
 
-Shared<Declarations> Workers::declared(const Namespace& ns, std::string_view queue,
-                                       std::string_view workflow_type) const {
+std::vector<SeenWorker> Workers::seen(const Namespace& ns, std::string_view queue) const {
+  const Timestamp now = clock_.now();
+  std::vector<SeenWorker> all;
+  const std::lock_guard lock{mutex_};
+  visit_workers(workers_, ns, queue, [&](const Worker& worker) {
+    all.push_back({worker, std::string{status_of(worker, now)}});
+  });
+  return all;
+}
+
+Workers::Definition Workers::definition(const Namespace& ns, std::string_view queue,
+                                        std::string_view workflow_type) const {
   const std::string type{workflow_type};
   const Timestamp now = clock_.now();
   const std::lock_guard lock{mutex_};
   // Where workers differ, the newest code speaks, and one that is alive before one that may not be.
   std::optional<std::tuple<bool, Timestamp>> best;
-  Shared<Declarations> declared;
+  Definition newest;
   visit_workers(workers_, ns, named_queue(queue), [&](const Worker& worker) {
     const auto found = worker.declarations.find(type);
     if (found == worker.declarations.end()) return;
     const std::tuple rank{!is_stale(worker, now), worker.registered_at};
     if (best && rank <= *best) return;
     best = rank;
-    declared = found->second;
+    newest.declared = found->second;
+    const auto fingerprint = worker.fingerprints.find(type);
+    newest.fingerprint = fingerprint == worker.fingerprints.end() ? "" : fingerprint->second;
   });
-  return declared;
+  return newest;
 }
 
 bool Workers::anyone(const Namespace& ns, std::string_view queue, std::string_view workflow_type,

@@ -37,11 +37,32 @@ struct Worker {
   bool takes_all() const { return workflow_types.empty() && activity_types.empty(); }
 };
 
+// What it asks for when it polls for that kind of work.
+Poll poll_of(const Worker& worker, WorkKind kind);
+
+// A worker, and how it stands at the moment of looking: active, stale or draining.
+struct SeenWorker {
+  Worker worker;
+  std::string status;
+};
+
+// Without a word for so long a worker counts as gone.
+std::int64_t stale_after_seconds(std::int64_t heartbeat_seconds);
+
+// What a poll is told when its worker's build is on its way out. Some workers take it as the signal
+// to stop, and none of them asks again at once.
+Answer while_draining();
+
+// Are a queue's workers of that build on their way out? An empty one: those that named none.
+using Draining =
+    std::function<bool(const Namespace& ns, std::string_view queue, std::string_view build_id)>;
+
 inline constexpr std::string_view registration_kind = "worker_registration";
 
 class Workers {
  public:
-  explicit Workers(const Clock& clock) : clock_(clock) {}
+  explicit Workers(const Clock& clock, Draining draining = {})
+      : clock_(clock), draining_(std::move(draining)) {}
 
   // Those who registered before this process began are known, and have as long to show up as if
   // they had just been heard.
@@ -54,7 +75,9 @@ class Workers {
   Answer heartbeat(const Call& call);
   Answer deregister(const Call& call, std::int64_t recovered);
 
-  // Who polls, if it may: registered, on its own queue, of the build it registered.
+  // Who speaks, if it may: registered, on its own queue, of the build it registered.
+  std::variant<Worker, Answer> recognise(const Call& call);
+  // Who polls, if it may: the same, and its build is not draining.
   std::variant<Worker, Answer> admit(const Call& call);
 
   // The control plane.
@@ -63,15 +86,27 @@ class Workers {
   Answer remove(const Call& call);
 
   std::optional<Worker> find(const Namespace& ns, std::string_view worker_id) const;
-  // What workers of that queue declared for a workflow type; null when none did.
-  Shared<Declarations> declared(const Namespace& ns, std::string_view queue,
-                                std::string_view workflow_type) const;
+  // Those of a queue, or of all.
+  std::vector<SeenWorker> seen(const Namespace& ns, std::string_view queue = {}) const;
+  bool draining(const Worker& worker) const {
+    return draining_ && draining_(worker.ns, worker.queue, worker.build_id);
+  }
+  // What workers of that queue say about a workflow type; nothing where none does.
+  struct Definition {
+    Shared<Declarations> declared = {};
+    std::string fingerprint = {};
+  };
+  Definition definition(const Namespace& ns, std::string_view queue,
+                        std::string_view workflow_type) const;
   // Is there a live worker on that queue for the type that has the capability?
   bool anyone(const Namespace& ns, std::string_view queue, std::string_view workflow_type,
               std::string_view capability) const;
 
  private:
+  std::string_view status_of(const Worker& worker, Timestamp now) const;
+
   const Clock& clock_;
+  const Draining draining_;
   mutable std::mutex mutex_;
   std::map<std::pair<Namespace, std::string>, Worker> workers_;  // guarded by mutex_
   std::vector<store::Document> forgotten_;                       // guarded by mutex_

@@ -366,7 +366,7 @@ TEST_F(AmongWorkers, ContractsBecomeDeclarations) {
            "audit":{"queries":[],"signals":[]},
            "bare":[],
            "unknown":null}})");
-  const auto declared = workers.declared(home, "orders", "invoice");
+  const auto declared = workers.definition(home, "orders", "invoice").declared;
   ASSERT_TRUE(declared);
   EXPECT_EQ(
       *declared,
@@ -383,12 +383,15 @@ TEST_F(AmongWorkers, ContractsBecomeDeclarations) {
       << "history must be able to read what is recorded";
   EXPECT_THAT(workers.find(home, "w-1")->update_validators.at("invoice"), ElementsAre("rename"));
 
-  EXPECT_EQ(workers.declared(home, "orders", "audit"), Shared<Declarations>{Declarations{}});
-  EXPECT_EQ(workers.declared(home, "orders", "bare"), Shared<Declarations>{Declarations{}});
-  EXPECT_FALSE(workers.declared(home, "orders", "unknown")) << "nothing said, nothing declared";
-  EXPECT_FALSE(workers.declared(home, "orders", "refund"));
-  EXPECT_FALSE(workers.declared(home, "billing", "invoice"));
-  EXPECT_FALSE(workers.declared(Namespace{"other"}, "orders", "invoice"));
+  EXPECT_EQ(workers.definition(home, "orders", "audit").declared,
+            Shared<Declarations>{Declarations{}});
+  EXPECT_EQ(workers.definition(home, "orders", "bare").declared,
+            Shared<Declarations>{Declarations{}});
+  EXPECT_FALSE(workers.definition(home, "orders", "unknown").declared)
+      << "nothing said, nothing declared";
+  EXPECT_FALSE(workers.definition(home, "orders", "refund").declared);
+  EXPECT_FALSE(workers.definition(home, "billing", "invoice").declared);
+  EXPECT_FALSE(workers.definition(Namespace{"other"}, "orders", "invoice").declared);
 }
 
 TEST_F(AmongWorkers, TheNewestLiveWorkerSaysWhatATypeDeclares) {
@@ -399,7 +402,7 @@ TEST_F(AmongWorkers, TheNewestLiveWorkerSaysWhatATypeDeclares) {
         id, signal));
   };
   const auto signal = [&] {
-    const auto declared = workers.declared(home, "", "invoice");
+    const auto declared = workers.definition(home, "", "invoice").declared;
     return declared ? declared->signals.at(0).name : "(none)";
   };
   declare("w-2", "old");

@@ -1,0 +1,169 @@
+// Starting workflows, with a signal that comes along if so wished.
+#include "engine/visibility.hpp"
+#include "server/addressed.hpp"
+#include "server/control_plane.hpp"
+#include "server/fields.hpp"
+
+#include <fmt/format.h>
+
+namespace dw::server {
+namespace {
+
+template <typename R, typename T>
+void take_checked(Fields& fields, std::string_view field, R result, T& into) {
+  if (result) {
+    into = *std::move(result);
+  } else {
+    fields.wrong(field, result.error().message);
+  }
+}
+
+void read_visibility(Fields& fields, engine::StartCommand& command) {
+  take_checked(fields, "business_key", engine::business_key(fields.text("business_key", 191)),
+               command.business_key);
+  if (auto memo = fields.object("memo")) {
+    take_checked(fields, "memo", engine::memo(*memo), command.memo);
+  }
+  if (auto attributes = fields.object("search_attributes")) {
+    take_checked(fields, "search_attributes", engine::search_attributes(*attributes),
+                 command.search_attributes);
+  }
+  if (auto labels = fields.object("labels")) {
+    take_checked(fields, "labels", engine::visibility_labels(*labels), command.labels);
+  }
+}
+
+engine::StartCommand read_start(Fields& fields, const Namespace& ns) {
+  engine::StartCommand command;
+  command.ns = ns;
+  command.source = "control_plane";
+  command.workflow_type = fields.required_text("workflow_type", 255);
+  command.queue = fields.text("task_queue", 255);
+  command.arguments = fields.arguments(Named::in_order);
+  command.compatibility = fields.text("build_id", 255);
+  if (command.compatibility.empty()) command.compatibility = fields.text("compatibility", 255);
+  command.execution_timeout = fields.whole("execution_timeout_seconds", 1, INT32_MAX);
+  command.run_timeout = fields.whole("run_timeout_seconds", 1, INT32_MAX);
+  fields.whole("priority", 0, 9);
+  fields.text("fairness_key", 64);
+  fields.whole("fairness_weight", 1, 1000);
+  fields.word("payload_codec", {"avro"});
+  if (fields.word("duplicate_policy", {"fail", "use-existing"}) == "use-existing") {
+    command.duplicate_start_policy = engine::DuplicateStartPolicy::return_existing_active;
+  }
+  fields.refuse({"workflow_execution_timeout", "workflow_run_timeout", "workflow_task_timeout",
+                 "retry_policy", "idempotency_key", "request_id"});
+  read_visibility(fields, command);
+  return command;
+}
+
+// An extension: `signal_name`, and `signal_input` as `input` is on the signal's own route.
+std::optional<engine::SignalCommand> read_signal(Fields& fields) {
+  engine::SignalCommand signal;
+  signal.name = fields.text("signal_name", 256);
+  signal.source = "control_plane";
+  if (signal.name.empty()) return std::nullopt;
+  signal.arguments = fields.arguments(Named::as_map, "signal_input");
+  return signal;
+}
+
+Value::Map start_facts(const engine::StartCommand& command) {
+  return {{"workflow_id", command.instance_id.view()},
+          {"workflow_type", command.workflow_type},
+          {"namespace", command.ns.view()},
+          {"task_queue", command.queue.empty() ? "default" : command.queue},
+          {"status", "pending"},
+          {"business_key", command.business_key.empty() ? Value{} : Value{command.business_key}},
+          {"payload_codec", avro_codec}};
+}
+
+Answer start_answer(Value::Map about, const RunId& run, const engine::CommandOutcome& outcome) {
+  about.emplace_back("run_id", run.view());
+  about.emplace_back("outcome", outcome.outcome);
+  if (outcome.accepted) return {outcome.outcome == "started_new" ? 201 : 200, std::move(about)};
+  about.emplace_back("reason", wire_reason(outcome.rejection_reason));
+  about.emplace_back(
+      "message",
+      fmt::format("workflow '{}' has been started before; pick another id, or duplicate_policy "
+                  "use-existing while it is open",
+                  *about.front().second.if_string()));
+  return {status_of_rejection(outcome.rejection_reason), std::move(about)};
+}
+
+}  // namespace
+
+void ControlPlane::start(const Call& call, Reply reply) {
+  Fields fields{call};
+  engine::StartCommand command = read_start(fields, call.ns);
+  auto signal = read_signal(fields);
+  std::string id = fields.text("workflow_id", 191);
+  if (id.empty()) {
+    const std::lock_guard lock{mutex_};
+    id = ulids_.next(parts_.clock.now());
+  }
+  take_checked(fields, "workflow_id", parse_instance_id(id), command.instance_id);
+  if (const auto* definition = parts_.registry.find_workflow(command.workflow_type)) {
+    command.workflow_class = definition->implementation;
+    command.fingerprint = definition->fingerprint;
+    command.declared = definition->snapshot;
+    command.connection = definition->connection;
+    if (command.queue.empty()) command.queue = definition->queue;
+    if (auto fits = definition->check_arguments(command.arguments); fields.fine() && !fits) {
+      fields.wrong("input", fits.error().message);
+    }
+  } else {
+    auto known = parts_.workers.definition(call.ns, command.queue, command.workflow_type);
+    command.declared = std::move(known.declared);
+    command.fingerprint = std::move(known.fingerprint);
+    // Code in this process is of no build; what runs elsewhere begins with the one promoted there.
+    if (command.compatibility.empty()) {
+      const std::string queue = command.queue.empty() ? "default" : command.queue;
+      command.compatibility = parts_.rollouts.promoted(call.ns, queue).value_or("");
+    }
+  }
+  if (!fields.fine()) return reply(fields.errors());
+
+  Value::Map about = start_facts(command);
+  if (signal) {
+    return start_with(call, std::move(command), *std::move(signal), std::move(about),
+                      std::move(reply));
+  }
+  const store::InstanceKey instance{command.ns, command.instance_id};
+  parts_.dispatch.start(std::move(command),
+                        [this, call = call.without_body(), instance, about = std::move(about),
+                         reply = std::move(reply)](Result<dispatch::StartReply> started) mutable {
+                          if (!started) return reply(failed(started.error(), call));
+                          if (started->outcome.accepted)
+                            parts_.results.note({instance, started->run_id});
+                          reply(start_answer(std::move(about), started->run_id, started->outcome));
+                        });
+}
+
+// The signal is there before the workflow takes its first step, or nothing happens at all.
+void ControlPlane::start_with(const Call& call, engine::StartCommand command,
+                              engine::SignalCommand signal, Value::Map about, Reply reply) {
+  command.duplicate_start_policy = engine::DuplicateStartPolicy::return_existing_active;
+  parts_.dispatch.signal_with_start(
+      std::move(command), std::move(signal),
+      [call = call.without_body(), about = std::move(about),
+       reply = std::move(reply)](Result<dispatch::SignalWithStartReply> both) mutable {
+        if (!both) return reply(failed(both.error(), call));
+        const engine::CommandOutcome& sent = both->signal;
+        if (sent.accepted) {
+          Answer answer = start_answer(std::move(about), both->run_id, both->start);
+          answer.body.emplace_back("signal_outcome", sent.outcome);
+          return reply(std::move(answer));
+        }
+        Answer no = refusal(
+            status_of_rejection(sent.rejection_reason), wire_reason(sent.rejection_reason),
+            fmt::format("workflow '{}' was not started: its signal was refused ({})",
+                        *about.front().second.if_string(), sent.rejection_reason),
+            {{"signal_outcome", sent.outcome}, {"rejection_reason", sent.rejection_reason}});
+        if (!sent.errors.empty()) {
+          no.body.emplace_back("validation_errors", engine::errors_value(sent.errors));
+        }
+        reply(std::move(no));
+      });
+}
+
+}  // namespace dw::server

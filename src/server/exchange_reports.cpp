@@ -1,0 +1,132 @@
+#include "server/exchange_reports.hpp"
+
+#include "core/json_writer.hpp"
+#include "engine/command_codec.hpp"
+#include "server/worker_tasks.hpp"
+
+#include <fmt/format.h>
+
+namespace dw::server {
+namespace {
+
+constexpr std::size_t most_reports = 1'000;
+constexpr std::size_t most_native_commands = 1'000;
+
+TaskReport read_task_report(Fields& fields, const std::string& worker) {
+  TaskReport report;
+  report.wire_id = fields.required_text("task_id", 255);
+  report.holder.task = task_of(report.wire_id);
+  report.holder.attempt = fields.required_whole("workflow_task_attempt", 1, INT32_MAX);
+  report.holder.owner = worker;
+  report.holder.habit = engine::WorkerHabit::native;
+  report.holder.epoch = epoch_of(report.wire_id);
+  if (const auto micros = fields.whole("now", 0, INT64_MAX)) report.now = from_micros(*micros);
+  report.spoiled = fields.flag("spoiled");
+  report.failed = fields.field("failure") != nullptr;
+  if (const auto blocked = fields.object("blocked")) {
+    Fields inner{*blocked->if_map(), fields.path_of("blocked")};
+    report.blocked = engine::Blocked{.reason = inner.required_text("reason", 255),
+                                     .step = inner.whole("step", 0, INT64_MAX).value_or(0),
+                                     .expected = inner.text("expected", 4096),
+                                     .recorded = inner.texts("recorded"),
+                                     .message = inner.text("message", 64 * 1024)};
+    fields.also_wrong(inner.take_errors());
+  }
+  const Value* commands = fields.field("commands");
+  if (!commands) {
+    if (!report.failed && !report.blocked) fields.wrong("commands", "is required");
+    return report;
+  }
+  const auto* text = commands->if_string();
+  if (!text) return fields.wrong("commands", "must be a text of JSON"), report;
+  auto read = engine::parse_commands(*text);
+  if (!read) {
+    report.unreadable = read.error();
+  } else if (read->size() > most_native_commands) {
+    report.unreadable = Error{ErrorCode::invalid_argument, "a task has at most 1,000 commands"};
+  } else {
+    report.commands = *std::move(read);
+  }
+  return report;
+}
+
+history::Failure read_native_failure(Fields& fields) {
+  history::Failure failure;
+  failure.exception_class = fields.text("exception_class", SIZE_MAX);
+  failure.exception_type = fields.text("exception_type", SIZE_MAX);
+  failure.message = fields.text("message", SIZE_MAX);
+  failure.non_retryable = fields.flag("non_retryable");
+  if (const Value* properties = fields.field("properties")) {
+    failure.properties = fields.envelope("properties", *properties);
+  }
+  return failure;
+}
+
+ActivityReport read_activity_report(Fields& fields) {
+  ActivityReport report;
+  report.id = fields.required_text("task_id", 255);
+  report.outcome.attempt_id = AttemptId{fields.required_text("activity_attempt_id", 255)};
+  if (const auto failure = fields.object("failure")) {
+    Fields inner{*failure->if_map(), fields.path_of("failure")};
+    report.outcome.outcome = read_native_failure(inner);
+    fields.also_wrong(inner.take_errors());
+  } else if (const Value* result = fields.field("result")) {
+    report.outcome.outcome = fields.envelope("result", *result);
+  } else {
+    fields.wrong("result", "is required");
+  }
+  return report;
+}
+
+// Reads each object of a list.
+template <typename Read>
+auto read_all(Fields& fields, std::string_view name, Read read) {
+  std::vector<decltype(read(fields))> all;
+  const auto& list = fields.list(name);
+  if (list.size() > most_reports) {
+    fields.wrong(name, "must have at most 1,000 reports");
+    return all;
+  }
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string item = fmt::format("{}.{}", name, i);
+    if (const auto* object = list[i].if_map()) {
+      Fields inner{*object, fields.path_of(item)};
+      all.push_back(read(inner));
+      fields.also_wrong(inner.take_errors());
+    } else {
+      fields.wrong(item, "must be an object");
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<TaskReport> read_task_reports(Fields& fields, const std::string& worker) {
+  return read_all(fields, "workflow_tasks",
+                  [&](Fields& one) { return read_task_report(one, worker); });
+}
+
+std::vector<ActivityReport> read_activity_reports(Fields& fields) {
+  return read_all(fields, "activity_tasks", read_activity_report);
+}
+
+std::string heard_list(const std::vector<Heard>& all, std::string_view id_field) {
+  std::string out;
+  JsonWriter json{out};
+  json.begin_array();
+  for (const Heard& heard : all) {
+    json.begin_object()
+        .field(id_field, std::string_view{heard.id})
+        .field("recorded", heard.recorded);
+    if (!heard.recorded) {
+      json.field("reason", std::string_view{heard.reason})
+          .field("message", std::string_view{heard.message});
+    }
+    json.end_object();
+  }
+  json.end_array();
+  return out;
+}
+
+}  // namespace dw::server

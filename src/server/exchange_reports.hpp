@@ -1,0 +1,37 @@
+// What a native worker reports in an exchange, and how it is told what came of it.
+#pragma once
+#include "dispatch/requests.hpp"
+#include "server/fields.hpp"
+
+namespace dw::server {
+
+struct TaskReport {
+  dispatch::TaskHolder holder;
+  std::string wire_id;
+  std::optional<Timestamp> now;
+  std::vector<engine::WorkflowCommand> commands = {};
+  std::optional<Error> unreadable = {};  // commands that make no sense
+  std::optional<engine::Blocked> blocked = {};
+  bool spoiled = false;
+  bool failed = false;
+};
+
+struct ActivityReport {
+  std::string id;
+  engine::ActivityOutcome outcome;
+};
+
+// What is wrong with them is noted in the fields.
+std::vector<TaskReport> read_task_reports(Fields& fields, const std::string& worker);
+std::vector<ActivityReport> read_activity_reports(Fields& fields);
+
+// What came of one report.
+struct Heard {
+  std::string id;
+  bool recorded = false;
+  std::string reason = {};
+  std::string message = {};
+};
+std::string heard_list(const std::vector<Heard>& all, std::string_view id_field);
+
+}  // namespace dw::server
