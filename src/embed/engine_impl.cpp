@@ -105,6 +105,12 @@ void EngineImpl::stop() {
   store_.reset();
 }
 
+Error EngineImpl::stopped_error() {
+  return {ErrorCode::shutting_down,
+          "the engine has stopped; what was started is durable and goes on when an engine opens "
+          "the store again"};
+}
+
 // A workflow that computes instead of stepping starves its neighbours; say which one it is.
 void EngineImpl::watch_workflow_threads() {
   constexpr auto patience = std::chrono::seconds{1};
@@ -144,8 +150,14 @@ engine::StartCommand EngineImpl::start_command(std::string type, const StartOpti
   return command;
 }
 
+void EngineImpl::start(std::string type, const StartOptions& options, Payload arguments,
+                       Reply<WorkflowHandle> reply) {
+  start(start_command(std::move(type), options, std::move(arguments)), options.on_duplicate,
+        std::move(reply));
+}
+
 void EngineImpl::start(engine::StartCommand command, DuplicateStart on_duplicate,
-                       std::function<void(Result<WorkflowHandle>)> done) {
+                       Reply<WorkflowHandle> done) {
   const std::string ns = command.ns.str();
   const bool attach = on_duplicate == DuplicateStart::attach;
   if (attach) {
@@ -172,7 +184,9 @@ void EngineImpl::start(engine::StartCommand command, DuplicateStart on_duplicate
       });
 }
 
-WorkflowHandle EngineImpl::start_with(SignalCall signal, engine::StartCommand command) {
+WorkflowHandle EngineImpl::start_with(SignalCall signal, std::string type,
+                                      const StartOptions& options, Payload arguments) {
+  auto command = start_command(std::move(type), options, std::move(arguments));
   command.duplicate_start_policy = engine::DuplicateStartPolicy::return_existing_active;
   const std::string ns = command.ns.str(), id = command.instance_id.str(), name = signal.name;
   Waiter<dispatch::SignalWithStartReply> waiter;
@@ -249,10 +263,13 @@ RebuildReport EngineImpl::rebuild_projections(const RebuildProjections& options)
 
 // ---- commands
 
-CommandReply EngineImpl::close(const RunRef& run, engine::CloseCommand::Kind kind,
-                               std::string reason) {
+CommandReply EngineImpl::close(const RunRef& run, CloseKind kind, std::string reason) {
+  using Kind = engine::CloseCommand::Kind;
   Waiter<engine::CommandOutcome> waiter;
-  dispatch_->close(to_key(run), {kind, std::move(reason), std::nullopt, "native"}, waiter.reply());
+  dispatch_->close(to_key(run),
+                   {kind == CloseKind::cancel ? Kind::cancel : Kind::terminate, std::move(reason),
+                    std::nullopt, "native"},
+                   waiter.reply());
   return to_reply(waiter.get());
 }
 
@@ -269,12 +286,11 @@ CommandReply EngineImpl::repair(const RunRef& run) {
   return to_reply(waiter.get());
 }
 
-void EngineImpl::signal(const RunRef& run, SignalCall signal,
-                        std::function<void(Result<CommandReply>)> done) {
+void EngineImpl::signal(const RunRef& run, SignalCall signal, Reply<CommandReply> reply) {
   dispatch_->signal(to_key(run), to_command(std::move(signal)),
-                    [done = std::move(done)](Result<engine::CommandOutcome> outcome) {
-                      if (!outcome) return done(std::move(outcome).error());
-                      done(to_reply(*std::move(outcome)));
+                    [reply = std::move(reply)](Result<engine::CommandOutcome> outcome) {
+                      if (!outcome) return reply(std::move(outcome).error());
+                      reply(to_reply(*std::move(outcome)));
                     });
 }
 
@@ -287,13 +303,7 @@ Payload EngineImpl::query(const RunRef& run, std::string_view name, Payload argu
 
 UpdateInfo EngineImpl::update(const RunRef& run, const UpdateOptions& options,
                               std::string_view name, Payload arguments) {
-  const auto patience = options.timeout.value_or(options_.update_timeout);
-  if (patience <= patience.zero()) {
-    throw EngineError{{ErrorCode::invalid_argument,
-                       fmt::format("cannot wait {} ms for update '{}' of '{}'; wait at least one, "
-                                   "or for UpdateStage::accepted",
-                                   patience.count(), name, run.instance_id)}};
-  }
+  const auto patience = update_patience(options, options_.update_timeout, name, run.instance_id);
   Waiter<dispatch::UpdateReply> waiter;
   dispatch_->update(to_key(run), update_command(name, std::move(arguments)),
                     options.wait_for == UpdateStage::completed, waiter.reply(), patience);
@@ -320,24 +330,26 @@ UpdateInfo EngineImpl::update_info(const RunRef& run, std::string_view update_id
                                                        run.instance_id, update_id)}};
 }
 
-void EngineImpl::watch(const RunRef& run, dispatch::Reply<dispatch::ClosedRun> reply) {
+void EngineImpl::watch(const RunRef& run, std::optional<std::chrono::milliseconds>,
+                       Reply<Closed> reply) {
   dispatch_->watch({to_key(run), RunId{run.run_id}},
                    [self = shared_from_this(), run,
                     reply = std::move(reply)](Result<dispatch::ClosedRun> closed) mutable {
-                     if (!closed || closed->closed_reason != "continued") {
-                       return reply(std::move(closed));
+                     if (!closed) return reply(std::move(closed).error());
+                     if (closed->closed_reason != "continued") {
+                       return reply(to_closed(*std::move(closed)));
                      }
                      self->watch_next(std::move(run), std::move(reply));
                    });
 }
 
-void EngineImpl::watch_next(RunRef run, dispatch::Reply<dispatch::ClosedRun> reply) {
+void EngineImpl::watch_next(RunRef run, Reply<Closed> reply) {
   reader_.post(
       [self = shared_from_this(), run = std::move(run), reply = std::move(reply)]() mutable {
         auto row = self->reading([&](auto& store) { return store.find_instance(to_key(run)); });
         if (!row) return reply(row.error());
         run.run_id = (*row)->current_run->str();
-        self->watch(run, std::move(reply));
+        self->watch(run, std::nullopt, std::move(reply));
       });
 }
 

@@ -6,7 +6,8 @@
 #include "dispatch/dispatch.hpp"
 #include "dispatch/thread_executor.hpp"
 #include "embed/housekeeper.hpp"
-#include "embed/waiter.hpp"
+#include "embed/spoken.hpp"
+#include "handles/waiter.hpp"
 #include "worker/activity_pool.hpp"
 #include "worker/fiber_host.hpp"
 
@@ -15,51 +16,56 @@
 
 namespace dw::detail {
 
-class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
+class EngineImpl final : public Backend, public std::enable_shared_from_this<EngineImpl> {
  public:
   // Builds every long-lived object once, in the order in which they need each other. Without a
   // store it opens the one the options name. What it cannot do itself it offers `elsewhere`.
   EngineImpl(Registry registry, EngineOptions options, std::unique_ptr<store::Store> store,
              dispatch::OfferListener* elsewhere = nullptr);
-  ~EngineImpl() { stop(); }
+  ~EngineImpl() override { stop(); }
   EngineImpl(const EngineImpl&) = delete;
 
   // Activities finish, their outcomes are decided and written, then everything else winds down.
   void stop();
 
-  const Registry& registry() const { return registry_; }
+  const Registry& registry() const override { return registry_; }
   // For what stands beside the engine in the same process, until it stops.
   dispatch::Dispatch& dispatch() { return *dispatch_; }
   store::Store& store() { return *store_; }
   Executor& reader() { return reader_; }
   Executor& writer() { return writer_; }
   const Clock& clock() const { return clock_; }
+  Housekeeper& housekeeper() { return *housekeeper_; }
 
   engine::StartCommand start_command(std::string type, const StartOptions& options,
                                      Payload arguments);
   void start(engine::StartCommand command, DuplicateStart on_duplicate,
-             std::function<void(Result<WorkflowHandle>)> done);
-  WorkflowHandle start_with(SignalCall signal, engine::StartCommand command);
+             Reply<WorkflowHandle> reply);
+  void start(std::string type, const StartOptions& options, Payload arguments,
+             Reply<WorkflowHandle> reply) override;
+  WorkflowHandle start_with(SignalCall signal, std::string type, const StartOptions& options,
+                            Payload arguments) override;
   std::string reserve(std::string_view type, const StartOptions& options);
-  WorkflowHandle attach(std::string_view id, const std::optional<std::string>& ns);
+  WorkflowHandle attach(std::string_view id, const std::optional<std::string>& ns) override;
 
-  RunInfo info(const RunRef& run);
-  std::vector<RunInfo> runs(std::size_t limit);
+  RunInfo info(const RunRef& run) override;
+  std::vector<RunInfo> runs(std::size_t limit) override;
   store::StoreCounters counters();
   RepairPassReport repair_pass(const RepairPass& options);
   RetentionReport retention_pass(const RetentionPass& pass);
   RebuildReport rebuild_projections(const RebuildProjections& options);
 
-  CommandReply close(const RunRef& run, engine::CloseCommand::Kind kind, std::string reason);
-  CommandReply archive(const RunRef& run, std::string reason);
-  CommandReply repair(const RunRef& run);
-  void signal(const RunRef& run, SignalCall signal, std::function<void(Result<CommandReply>)> done);
-  Payload query(const RunRef& run, std::string_view name, Payload arguments);
+  CommandReply close(const RunRef& run, CloseKind kind, std::string reason) override;
+  CommandReply archive(const RunRef& run, std::string reason) override;
+  CommandReply repair(const RunRef& run) override;
+  void signal(const RunRef& run, SignalCall signal, Reply<CommandReply> reply) override;
+  Payload query(const RunRef& run, std::string_view name, Payload arguments) override;
   UpdateInfo update(const RunRef& run, const UpdateOptions& options, std::string_view name,
-                    Payload arguments);
-  UpdateInfo update_info(const RunRef& run, std::string_view update_id);
-  // Follows a workflow that continues as new from run to run.
-  void watch(const RunRef& run, dispatch::Reply<dispatch::ClosedRun> reply);
+                    Payload arguments) override;
+  UpdateInfo update_info(const RunRef& run, std::string_view update_id) override;
+  // Costs nothing while it waits, so the caller's patience does not matter.
+  void watch(const RunRef& run, std::optional<std::chrono::milliseconds> patience,
+             Reply<Closed> reply) override;
 
  private:
   struct ShardRoom {
@@ -73,11 +79,12 @@ class EngineImpl : public std::enable_shared_from_this<EngineImpl> {
     dispatch::ThreadExecutor executor;
   };
 
-  void watch_next(RunRef run, dispatch::Reply<dispatch::ClosedRun> reply);
+  void watch_next(RunRef run, Reply<Closed> reply);
   void watch_workflow_threads();
   Namespace namespace_of(const std::optional<std::string>& named) const;
   std::string new_id();
 
+  static Error stopped_error();
   template <typename Read>
   auto reading(const Read& read) -> decltype(read(std::declval<store::Store&>())) {
     const std::shared_lock lock{store_gate_};

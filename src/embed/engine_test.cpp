@@ -462,7 +462,7 @@ TEST_F(EngineTest, AnswersHandlesThatOutliveTheEngine) {
   EXPECT_EQ(code_of([&] { run.result(); }), ErrorCode::shutting_down);
   EXPECT_EQ(code_of([&] { run.info(); }), ErrorCode::shutting_down);
   EXPECT_EQ(code_of([&] { run.cancel(); }), ErrorCode::shutting_down);
-  EXPECT_FALSE(run.wait_for(0ms));
+  EXPECT_EQ(code_of([&] { run.wait_for(0ms); }), ErrorCode::shutting_down);
   open(fill);  // the store is free although a handle still points at the old engine
   EXPECT_EQ(engine().attach("it").info().status, "waiting");
 }

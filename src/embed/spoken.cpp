@@ -1,72 +1,10 @@
 #include "embed/spoken.hpp"
 
 #include "engine/decide.hpp"
-#include "engine/visibility.hpp"
 
 #include <fmt/format.h>
 
 namespace dw::detail {
-namespace {
-
-std::optional<history::Seconds> seconds(const std::optional<std::chrono::seconds>& given,
-                                        std::string_view name) {
-  if (!given) return std::nullopt;
-  if (given->count() < 1) {
-    throw EngineError{
-        {ErrorCode::invalid_argument,
-         fmt::format("{} must be at least one second, not {}", name, given->count())}};
-  }
-  return given->count();
-}
-
-history::Labels labels(const StartOptions& options) {
-  return unwrap(
-      engine::visibility_labels(Value::Map{options.labels.begin(), options.labels.end()}));
-}
-
-}  // namespace
-
-const WorkflowDefinition& registered(const Registry& registry, std::string_view type) {
-  if (const auto* definition = registry.find_workflow(type)) return *definition;
-  throw EngineError{{ErrorCode::not_found,
-                     fmt::format("workflow type '{}' is not registered in this program", type)}};
-}
-
-InstanceId instance_id(const StartOptions& options, const std::function<std::string()>& new_id) {
-  return options.id.empty() ? InstanceId{new_id()} : unwrap(parse_instance_id(options.id));
-}
-
-engine::StartCommand start_command(const Registry& registry, const Namespace& default_namespace,
-                                   const std::function<std::string()>& new_id, std::string type,
-                                   const StartOptions& options, Payload arguments) {
-  const auto& definition = registered(registry, type);
-  if (auto fits = definition.check_arguments(arguments); !fits) {
-    throw EngineError{{ErrorCode::invalid_argument,
-                       fmt::format("cannot start '{}': {}", type, fits.error().message)}};
-  }
-  engine::StartCommand command;
-  command.ns = options.ns ? unwrap(parse_namespace(*options.ns)) : default_namespace;
-  command.instance_id = instance_id(options, new_id);
-  command.workflow_type = std::move(type);
-  command.workflow_class = definition.implementation;
-  command.fingerprint = definition.fingerprint;
-  command.declared = definition.snapshot;
-  command.arguments = std::move(arguments);
-  command.duplicate_start_policy = options.on_duplicate == DuplicateStart::reject
-                                       ? engine::DuplicateStartPolicy::reject_duplicate
-                                       : engine::DuplicateStartPolicy::return_existing_active;
-  command.connection = definition.connection;
-  command.queue = definition.queue;
-  command.business_key = unwrap(engine::business_key(options.business_key));
-  command.labels = labels(options);
-  if (options.memo) command.memo = unwrap(engine::memo(*options.memo));
-  if (options.search_attributes) {
-    command.search_attributes = unwrap(engine::search_attributes(*options.search_attributes));
-  }
-  command.execution_timeout = seconds(options.execution_timeout, "execution_timeout");
-  command.run_timeout = seconds(options.run_timeout, "run_timeout");
-  return command;
-}
 
 engine::SignalCommand to_command(SignalCall signal) {
   engine::SignalCommand command;
@@ -103,6 +41,15 @@ RunInfo to_info(const store::RunRow& row) {
 
 CommandReply to_reply(engine::CommandOutcome outcome) {
   return {outcome.accepted, std::move(outcome.outcome), std::move(outcome.rejection_reason)};
+}
+
+Closed to_closed(dispatch::ClosedRun run) {
+  Closed closed{std::move(run.closed_reason), std::move(run.output), {}, {}};
+  if (run.failure) {
+    closed.exception_class = std::move(run.failure->exception_class);
+    closed.message = std::move(run.failure->message);
+  }
+  return closed;
 }
 
 std::optional<Error> start_refused(const dispatch::StartReply& reply) {
@@ -178,24 +125,6 @@ std::optional<UpdateInfo> find_update(std::span<const history::Event> events,
     }
   }
   return info;
-}
-
-Payload update_result(UpdateInfo update, const std::string& instance_id) {
-  if (update.status == "rejected") {
-    throw UpdateError{update.name, update.rejection_reason,
-                      fmt::format("on '{}' was refused: {}", instance_id, update.message)};
-  }
-  if (update.status == "failed") {
-    throw UpdateError{update.name, "update_failed",
-                      fmt::format("on '{}' failed: {}", instance_id, update.message)};
-  }
-  if (update.wait_timed_out) {
-    throw UpdateError{
-        update.name, "wait_timed_out",
-        fmt::format("{} on '{}' was accepted and has not been applied in time; it will be",
-                    update.update_id, instance_id)};
-  }
-  return *std::move(update.result);
 }
 
 Error no_such_instance(const store::InstanceKey& key, bool reserved) {

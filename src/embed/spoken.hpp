@@ -3,20 +3,12 @@
 #pragma once
 #include "core/unwrap.hpp"
 #include "dispatch/dispatch.hpp"
+#include "handles/start_command.hpp"
+#include "handles/update_result.hpp"
 
 #include <dw/engine.hpp>
 
-#include <functional>
-
 namespace dw::detail {
-
-// Throws EngineError: a type nobody registered, arguments that do not fit it, options no run can
-// have. An id is taken from `new_id` where the options name none.
-engine::StartCommand start_command(const Registry& registry, const Namespace& default_namespace,
-                                   const std::function<std::string()>& new_id, std::string type,
-                                   const StartOptions& options, Payload arguments);
-const WorkflowDefinition& registered(const Registry& registry, std::string_view type);
-InstanceId instance_id(const StartOptions& options, const std::function<std::string()>& new_id);
 
 engine::SignalCommand to_command(SignalCall signal);
 engine::UpdateCommand update_command(std::string_view name, Payload arguments);
@@ -24,6 +16,7 @@ store::InstanceKey to_key(const RunRef& run);
 
 RunInfo to_info(const store::RunRow& row);
 CommandReply to_reply(engine::CommandOutcome outcome);
+Closed to_closed(dispatch::ClosedRun run);
 
 // Why nothing was started; nothing for a start that was accepted.
 std::optional<Error> start_refused(const dispatch::StartReply& reply);
@@ -33,8 +26,6 @@ UpdateInfo to_info(std::string_view update, dispatch::UpdateReply reply);
 // As far as that history knows of it; nothing when it does not.
 std::optional<UpdateInfo> find_update(std::span<const history::Event> events,
                                       std::string_view update_id);
-// What the update came to. Throws UpdateError unless it completed.
-Payload update_result(UpdateInfo update, const std::string& instance_id);
 // Nobody of that name, or nobody yet.
 Error no_such_instance(const store::InstanceKey& key, bool reserved);
 
