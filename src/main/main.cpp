@@ -1,17 +1,21 @@
 // dw: reads the command line, builds what a command needs, runs it.
+#include "cli/client_commands.hpp"
 #include "main/bundle_commands.hpp"
 #include "main/demo.hpp"
 #include "main/doctor.hpp"
 #include "main/repair_commands.hpp"
 #include "main/run_commands.hpp"
 #include "main/server_commands.hpp"
+#include "main/server_config.hpp"
 #include "main/upkeep_commands.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -51,36 +55,40 @@ CLI::Option* add_place_options(CLI::App& command, dw::app::StorePlace& place) {
       ->envname("DW_STORE");
 }
 
-void add_server_options(CLI::App& command, dw::app::ServerOptions& options) {
-  command.add_option("--listen", options.listen, "Address and port")
-      ->type_name("HOST:PORT")
-      ->envname("DW_LISTEN")
-      ->capture_default_str();
-  add_place_options(command, options.place);
-  command.add_option("--threads", options.threads, "Threads for sockets")
-      ->type_name("N")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  auto* certificate =
-      command.add_option("--tls-cert", options.tls_certificate, "Certificate chain, PEM")
-          ->type_name("FILE");
-  auto* key = command.add_option("--tls-key", options.tls_key, "Its key, PEM")->type_name("FILE");
-  certificate->needs(key);
-  key->needs(certificate);
-  command
-      .add_option("--shutdown-timeout", options.shutdown_seconds,
-                  "Seconds for open requests to end")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0, 3600))
-      ->capture_default_str();
+// One option for each setting that has a flag. Values are checked where those from the environment
+// and the file are, so that all are refused in the same words.
+void add_server_options(CLI::App& command, dw::server::GivenSettings& given) {
+  for (const auto& setting : dw::server::settings()) {
+    if (setting.flag.empty()) continue;
+    auto* option = command.add_option_function<std::string>(
+        std::string{setting.flag},
+        [&given, name = std::string{setting.name}](const std::string& text) { given[name] = text; },
+        std::string{setting.help});
+    option->type_name(std::string{setting.values})->default_str(std::string{setting.fallback});
+  }
   command.footer(
-      "DW_AUTH_DRIVER is token (default), signature or none; DW_WORKER_TOKEN, DW_OPERATOR_TOKEN,\n"
-      "DW_ADMIN_TOKEN and DW_AUTH_TOKEN hold the secrets. Without one only loopback is served.\n"
-      "SIGTERM ends it, SIGHUP reads the certificate again.\n"
+      "Every setting has a variable, such as DW_LISTEN, and most have a place in the TOML file "
+      "that\n"
+      "--config names; docs/configuration.md lists them. Secrets come from the environment\n"
+      "(DW_AUTH_TOKEN, DW_ADMIN_TOKEN, …) or from token files. Without one only loopback is "
+      "served.\n"
+      "SIGTERM ends it; SIGHUP reads tokens, log level and certificate again.\n"
       "Exit codes: 0 ended as asked, 1 failed, 2 wrong configuration.\n\n"
       "Examples:\n"
       "  dw server:start --data-dir /var/lib/dw\n"
+      "  dw server:start --config /etc/dw.toml --log-format json\n"
       "  DW_AUTH_TOKEN=… dw server:start --listen 0.0.0.0:8443 --tls-cert a.pem --tls-key a.key");
+}
+
+void add_env_audit_options(CLI::App& command, dw::app::EnvAuditOptions& options) {
+  command.add_flag("--strict", options.strict, "Exit with 1 if any variable is not known");
+  command.add_flag("--json", options.json, "Print one JSON object");
+  command.footer(
+      "Names are looked at and shown, values are not.\n"
+      "Exit codes: 0 done, 1 an unknown variable and --strict, 2 wrong usage.\n\n"
+      "Examples:\n"
+      "  dw env:audit\n"
+      "  dw env:audit --strict --json");
 }
 
 void add_dev_server_options(CLI::App& command, dw::app::DevServerOptions& options) {
@@ -234,6 +242,15 @@ void add_doctor_options(CLI::App& command, dw::app::DoctorOptions& options) {
       "  dw server:doctor --store shop.db --json");
 }
 
+// The commands that are run here; all others are asked of a server.
+std::vector<std::string> local_commands(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -244,6 +261,8 @@ int main(int argc, char** argv) {
   CLI::App app{"Durable workflows in one binary.", "dw"};
   app.set_version_flag("-V,--version", fmt::format("dw {}", DW_VERSION));
   app.footer(
+      "Commands that ask a server (`dw help COMMAND` tells more):\n" + dw::cli::command_overview() +
+      "\n"
       "Examples:\n"
       "  dw demo                                    watch an order become durable, step by step\n"
       "  dw demo crash                              the same, killed in the middle\n"
@@ -252,7 +271,7 @@ int main(int argc, char** argv) {
       "  dw history-export --store shop.db order-42 the same as one document, checksummed\n"
       "  dw replay:verify order-42.json             is it whole, and does the code still fit?\n"
       "\n"
-      "Exit codes: 0 done, 1 failed, 2 wrong usage.");
+      "Exit codes: 0 done, 1 failed, 2 wrong usage; commands that ask a server know more.");
   std::function<int()> chosen;
 
   dw::app::DemoOptions demo_options;
@@ -339,10 +358,15 @@ int main(int argc, char** argv) {
   add_doctor_options(*doctor, doctor_options);
   doctor->callback([&] { chosen = [&] { return dw::app::run_doctor(doctor_options); }; });
 
-  dw::app::ServerOptions server_options;
+  dw::server::GivenSettings server_settings;
   auto* serve = add_command(app, "server:start", "Serve the HTTP API");
-  add_server_options(*serve, server_options);
-  serve->callback([&] { chosen = [&] { return dw::app::run_server(server_options); }; });
+  add_server_options(*serve, server_settings);
+  serve->callback([&] { chosen = [&] { return dw::app::run_server(server_settings); }; });
+
+  dw::app::EnvAuditOptions audit_options;
+  auto* audit = add_command(app, "env:audit", "Look for variables that nobody reads");
+  add_env_audit_options(*audit, audit_options);
+  audit->callback([&] { chosen = [&] { return dw::app::run_env_audit(audit_options); }; });
 
   dw::app::DevServerOptions dev_options;
   for (const char* name : {"server:dev", "server:start-dev"}) {
@@ -351,8 +375,14 @@ int main(int argc, char** argv) {
     dev->callback([&] { chosen = [&] { return dw::app::run_dev_server(dev_options); }; });
   }
 
+  const bool interactive = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
+  auto understood = dw::cli::understand(argc, argv, local_commands(app), interactive);
+  if (understood.for_client) {
+    return dw::cli::run_client_command(understood, dw::cli::process_io({.version = DW_VERSION}));
+  }
+  std::ranges::reverse(understood.words);  // as CLI11 takes them
   try {
-    app.parse(argc, argv);
+    app.parse(std::move(understood.words));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : exit_usage;
   }

@@ -3,10 +3,16 @@
 #include "core/unwrap.hpp"
 #include "embed/engine_impl.hpp"
 #include "examples/order_saga.hpp"
+#include "main/ready.hpp"
 #include "main/samples.hpp"
+#include "main/server_config.hpp"
+#include "main/server_log.hpp"
 #include "server/control_plane.hpp"
 #include "server/http_server.hpp"
+#include "server/observed.hpp"
+#include "server/system_desk.hpp"
 #include "server/worker_plane.hpp"
+#include "views/backend.hpp"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -25,83 +31,9 @@ using namespace std::chrono_literals;
 constexpr int exit_misconfigured = 2;
 constexpr auto sample_every = 5s;
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
-[[noreturn]] void misconfigured(std::string message) {
-  throw EngineError{{ErrorCode::invalid_argument, std::move(message)}};
-}
-
-struct Address {
-  std::string host;
-  std::uint16_t port = 0;
-};
-
-Address parse_address(const std::string& text) {
-  const auto colon = text.rfind(':');
-  char* end = nullptr;
-  const long port =
-      colon == std::string::npos ? -1 : std::strtol(text.c_str() + colon + 1, &end, 10);
-  if (colon == std::string::npos || end == text.c_str() + colon + 1 || *end != '\0' || port < 0 ||
-      port > 65535) {
-    misconfigured(fmt::format("'{}' is no address; write host:port, such as 127.0.0.1:8080", text));
-  }
-  std::string host = text.substr(0, colon);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  return {std::move(host), static_cast<std::uint16_t>(port)};
-}
-
-bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
-server::Auth auth_from_environment() {
-  server::Auth auth;
-  if (const auto name = environment("DW_AUTH_DRIVER"); !name.empty()) {
-    auth.driver = unwrap(server::parse_driver(name));
-  }
-  const bool signs = auth.driver == server::Auth::Driver::signature;
-  auth.worker_secret = environment(signs ? "DW_WORKER_SIGNATURE_KEY" : "DW_WORKER_TOKEN");
-  auth.operator_secret = environment(signs ? "DW_OPERATOR_SIGNATURE_KEY" : "DW_OPERATOR_TOKEN");
-  auth.admin_secret = environment(signs ? "DW_ADMIN_SIGNATURE_KEY" : "DW_ADMIN_TOKEN");
-  if (environment("DW_AUTH_BACKWARD_COMPATIBLE") != "false") {
-    auth.legacy_secret = environment(signs ? "DW_SIGNATURE_KEY" : "DW_AUTH_TOKEN");
-  }
-  return auth;
-}
-
 std::string host_name() {
   char name[256] = {};
   return gethostname(name, sizeof name - 1) == 0 ? name : "dw";
-}
-
-struct Configured {
-  server::Auth auth;
-  server::HttpOptions http;
-};
-
-Configured configure(const ServerOptions& options) {
-  const Address address = parse_address(options.listen);
-  Configured configured{auth_from_environment(), {}};
-  server::Auth& auth = configured.auth;
-  const bool open = auth.driver == server::Auth::Driver::none || !auth.has_secret();
-  if (open && !is_loopback(address.host)) {
-    misconfigured(fmt::format(
-        "refusing to listen on {} without credentials: anybody could start and stop workflows; set "
-        "DW_AUTH_TOKEN (or DW_ADMIN_TOKEN, DW_OPERATOR_TOKEN, DW_WORKER_TOKEN), or listen on "
-        "127.0.0.1",
-        options.listen));
-  }
-  if (!auth.has_secret()) auth.driver = server::Auth::Driver::none;
-  configured.http.address = address.host;
-  configured.http.port = address.port;
-  configured.http.threads = options.threads;
-  if (!options.tls_certificate.empty()) {
-    configured.http.tls = server::Tls{options.tls_certificate, options.tls_key};
-  }
-  return configured;
 }
 
 // Blocks the signals that stop or reload a server before any thread starts, so that only wait()
@@ -119,6 +51,13 @@ class Signals {
     const int number = sigtimedwait(&set_, nullptr, &time);
     return number < 0 ? 0 : number;
   }
+  // From here on a stop does what it does to any process: who asks twice does not want to wait.
+  void release_stops() {
+    sigset_t stops;
+    sigemptyset(&stops);
+    for (const int number : {SIGINT, SIGTERM}) sigaddset(&stops, number);
+    pthread_sigmask(SIG_UNBLOCK, &stops, nullptr);
+  }
 
  private:
   sigset_t set_;
@@ -132,51 +71,87 @@ std::string store_path(const StorePlace& place) {
   return (fs::path{place.data_dir} / "dw.db").string();
 }
 
+struct Serving {
+  std::string store;
+  server::Auth auth;
+  server::HttpOptions http;
+  std::string ns;
+  bundle::SigningKey export_key;
+  bool lenient_run_closed = false;
+  bool compression = true;
+  bool open_metrics = false;
+  server::AccessLog access_log = {};
+};
+
+Serving serving(const server::Settings& settings) {
+  Serving how;
+  how.ns = settings.text("server.namespace");
+  how.export_key = {settings.text("history_export.signing_key"),
+                    settings.text("history_export.signing_key_id")};
+  how.lenient_run_closed = settings.on("server.lenient_run_closed");
+  how.compression = settings.on("server.compression");
+  how.open_metrics = settings.on("metrics.open");
+  return how;
+}
+
 // Everything that serves, built once, in the order in which the parts need each other.
 class Running {
  public:
-  Running(Registry registry, std::string store, server::Auth auth, server::HttpOptions http)
-      : polls_("dw-polls", clock_),
+  Running(Registry registry, Serving how)
+      : access_log_(std::move(how.access_log)),
+        aside_("dw-aside", clock_),
+        polls_("dw-polls", clock_),
         matching_(polls_, clock_),
-        workers_(clock_),
+        workers_(clock_,
+                 [this](const Namespace& ns, std::string_view queue, std::string_view build_id) {
+                   return rollouts_.draining(ns, queue, build_id);
+                 }),
         queries_(matching_, polls_, clock_, query_random_),
         engine_(std::make_shared<detail::EngineImpl>(
-            frozen(std::move(registry)), EngineOptions{.store = std::move(store), .ns = "default"},
-            nullptr, &matching_)),
-        namespaces_({engine_->store(), engine_->writer(), engine_->clock()}),
-        control_plane_({engine_->dispatch(),
-                        engine_->store(),
-                        engine_->reader(),
-                        engine_->clock(),
-                        control_random_,
-                        engine_->registry(),
-                        namespaces_,
-                        workers_,
-                        queries_,
-                        {environment("DW_V2_HISTORY_EXPORT_SIGNING_KEY"),
-                         environment("DW_V2_HISTORY_EXPORT_SIGNING_KEY_ID")}}),
+            frozen(std::move(registry)), EngineOptions{.store = how.store, .ns = how.ns}, nullptr,
+            &matching_)),
+        namespaces_({engine_->store(), engine_->writer(), engine_->clock(), how.ns,
+                     [this](const Namespace& ns) { return attributes_.forget(ns); }}),
+        rollouts_({engine_->store(), engine_->writer(), engine_->clock()}),
+        task_queues_({engine_->store(), engine_->reader(), engine_->clock(), workers_, queries_,
+                      rollouts_, held_tasks()}),
+        system_(system_parts(how.store)),
+        results_(engine_->dispatch(), engine_->store(), engine_->reader(), polls_, clock_),
+        attributes_({engine_->store(), engine_->writer()}),
+        control_plane_({engine_->dispatch(), engine_->store(), engine_->reader(), engine_->clock(),
+                        control_random_, engine_->registry(), namespaces_, workers_, queries_,
+                        results_, attributes_, rollouts_, task_queues_, system_,
+                        std::move(how.export_key)}),
         worker_plane_({engine_->dispatch(), engine_->store(), engine_->reader(), engine_->writer(),
                        engine_->clock(), worker_random_, matching_, workers_, queries_,
-                       environment("DW_LENIENT_RUN_CLOSED") == "1"}),
-        desk_({std::move(auth), about(http),
+                       how.lenient_run_closed}),
+        desk_({std::move(how.auth), about(how),
                [this](std::string_view name) { return namespaces_.exists(name); },
-               http.max_body_bytes},
+               how.http.max_body_bytes},
               control_plane_, worker_plane_),
-        http_(http, desk_) {
+        observed_(observation(how)),
+        http_(how.http, observed_) {
     namespaces_.restore(unwrap(engine_->store().documents(server::namespace_kind)));
+    attributes_.restore(unwrap(engine_->store().documents(server::search_attribute_kind)));
+    rollouts_.restore(unwrap(engine_->store().documents(server::rollout_kind)));
     workers_.restore(unwrap(engine_->store().documents(server::registration_kind)));
     port_ = unwrap(http_.start());
   }
+  ~Running() { stop({}); }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
 
   unsigned short port() const { return port_; }
   detail::EngineImpl& engine() { return *engine_; }
   server::HttpServer& http() { return http_; }
+  void replace_auth(server::Auth auth) { desk_.credentials().replace(std::move(auth)); }
 
   void stop(std::chrono::seconds patience) {
     matching_.stop();
     http_.stop(patience);
     engine_->stop();
     polls_.stop();
+    aside_.stop();
   }
 
  private:
@@ -184,31 +159,117 @@ class Running {
     registry.freeze();
     return registry;
   }
-  static server::About about(const server::HttpOptions& http) {
-    return {host_name(), DW_VERSION, "default", static_cast<std::int64_t>(http.max_body_bytes)};
+  server::HeldTasksOf held_tasks() {
+    return [this](auto reply) { engine_->dispatch().held_tasks(std::move(reply)); };
+  }
+  server::SystemDeskParts system_parts(std::string store) {
+    return {.store = engine_->store(),
+            .reader = engine_->reader(),
+            .clock = engine_->clock(),
+            .workers = workers_,
+            .held_tasks = held_tasks(),
+            .repair_pass =
+                [this](dispatch::RepairScope scope, dispatch::Reply<dispatch::RepairReport> reply) {
+                  engine_->dispatch().repair_pass(std::move(scope), std::move(reply));
+                },
+            .deliver =
+                [this](engine::Task task, std::function<void()> done) {
+                  engine_->dispatch().deliver(std::move(task), std::move(done));
+                },
+            .prune =
+                [this](const upkeep::RetentionScope& scope) {
+                  return engine_->housekeeper().let_go(scope);
+                },
+            .retention = [this](std::string_view ns) { return namespaces_.retention(ns); },
+            .backend =
+                [this, store = std::move(store)] {
+                  views::BackendConfig config;
+                  config.database = {store, "sqlite", {}};
+                  config.queue = {"poll", "poll", {}};
+                  config.cache = {store + ".lock", "lock_file"};
+                  config.codec = avro_codec;
+                  config.polls = true;
+                  return views::to_value(views::backend_snapshot(std::move(config), clock_.now()));
+                }};
+  }
+  static server::About about(const Serving& how) {
+    return {host_name(), DW_VERSION, how.ns, static_cast<std::int64_t>(how.http.max_body_bytes)};
+  }
+  server::ObservedParts observation(const Serving& how) {
+    server::ObservedParts parts{desk_,
+                                metrics_,
+                                access_log_,
+                                desk_.credentials(),
+                                aside_,
+                                clock_,
+                                [this] { return readings(); }};
+    parts.default_namespace = how.ns;
+    parts.compression = how.compression;
+    parts.open_metrics = how.open_metrics;
+    return parts;
+  }
+  server::Readings readings() {
+    server::Readings readings;
+    readings.open_connections = http_.open_connections();
+    readings.queued_commits = engine_->dispatch().queued_commits();
+    readings.runs_started = engine_->dispatch().tally().started();
+    readings.runs_closed = engine_->dispatch().tally().closed();
+    try {
+      readings.store = engine_->counters();
+    } catch (const EngineError&) {
+      // The engine is stopping and has let go of its store.
+    }
+    return readings;
   }
 
   const SystemClock clock_;
   SeededRandom control_random_{system_seed()};
   SeededRandom worker_random_{system_seed()};
   SeededRandom query_random_{system_seed()};
+  // These hear of every answer, the last of which an engine gives while it stops.
+  server::Metrics metrics_{DW_VERSION};
+  const server::AccessLog access_log_;
+  dispatch::ThreadExecutor aside_;
   dispatch::ThreadExecutor polls_;
   server::Matching matching_;
   server::Workers workers_;
   server::QueryTasks queries_;
   std::shared_ptr<detail::EngineImpl> engine_;
   server::Namespaces namespaces_;
+  server::Rollouts rollouts_;
+  server::TaskQueues task_queues_;
+  server::SystemDesk system_;
+  server::ResultWaits results_;
+  server::SearchAttributes attributes_;
   server::ControlPlane control_plane_;
   server::WorkerPlane worker_plane_;
   server::FrontDesk desk_;
+  server::Observed observed_;
   server::HttpServer http_;
   unsigned short port_ = 0;
 };
 
-void reload(Running& running) {
-  if (auto loaded = running.http().reload_certificate(); !loaded) {
-    spdlog::warn("the certificate stays as it was: {}", loaded.error().message);
+// What can change while a server runs: secrets, the log's level, the certificate, and which file
+// the access log is.
+void reload(const server::GivenSettings& flags, const ServerConfig& begun_with, Running& running,
+            AccessOutput& access) {
+  auto fresh = load_server_config(flags);
+  if (!fresh) return spdlog::warn("settings stay as they were: {}", fresh.error().message);
+  for (const auto& warning : fresh->warnings) spdlog::warn("{}", warning);
+  for (const auto& name : changed_for_next_start(begun_with, *fresh)) {
+    spdlog::warn("{} has changed; it counts when the server starts again", name);
   }
+  configure_logging(fresh->settings.text("log.level"), begun_with.log_format);
+  running.replace_auth(std::move(fresh->auth));
+  if (auto opened = access.reopen(); !opened) {
+    spdlog::warn("the access log stays where it was: {}", opened.error().message);
+  }
+  if (begun_with.http.tls) {
+    if (auto loaded = running.http().reload_certificate(); !loaded) {
+      spdlog::warn("the certificate stays as it was: {}", loaded.error().message);
+    }
+  }
+  spdlog::info("settings were read again");
 }
 
 void place_sample_order(Running& running, std::int64_t number) {
@@ -226,46 +287,72 @@ void place_sample_order(Running& running, std::int64_t number) {
 
 }  // namespace
 
-int run_server(const ServerOptions& options) {
+int run_server(const server::GivenSettings& flags) {
   Signals signals;
-  Configured configured;
-  try {
-    configured = configure(options);
-  } catch (const EngineError& error) {
-    fmt::print(stderr, "dw: {}\n", error.what());
+  auto loaded = load_server_config(flags);
+  if (!loaded) {
+    fmt::print(stderr, "dw: {}\n", loaded.error().message);
     return exit_misconfigured;
   }
-  Running running{Registry{}, store_path(options.place), std::move(configured.auth),
-                  configured.http};
-  fmt::print("dw {} serves http{}://{}:{}\n", DW_VERSION, configured.http.tls ? "s" : "",
-             configured.http.address, running.port());
-  std::fflush(stdout);
+  const ServerConfig& config = *loaded;
+  const server::Settings& settings = config.settings;
+  configure_logging(settings.text("log.level"), config.log_format);
+  for (const auto& warning : config.warnings) spdlog::warn("{}", warning);
+
+  const auto began = std::chrono::steady_clock::now();
+  const PidFile pid_file{settings.text("server.pid_file")};
+  AccessOutput access{settings.text("log.access_file")};
+  Serving how = serving(settings);
+  how.store = store_path({settings.text("store.data_dir"), settings.text("store.location")});
+  how.auth = config.auth;
+  how.http = config.http;
+  how.access_log = {config.access, config.log_format,
+                    [&access](std::string_view line) { access.write(line); }};
+  Running running{Registry{}, std::move(how)};
+
+  ReadyNotice notice;
+  notice.version = DW_VERSION;
+  notice.url = fmt::format("http{}://{}:{}", config.http.tls ? "s" : "", config.http.address,
+                           running.port());
+  notice.recovery = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - began);
+  announce_ready(ready_line(notice, config.log_format),
+                 static_cast<int>(settings.number("server.ready_fd")));
   for (;;) {
     const int number = signals.wait(1h);
-    if (number == SIGHUP) reload(running);
+    if (number == SIGHUP) reload(flags, config, running, access);
     if (number == SIGINT || number == SIGTERM) break;
   }
-  running.stop(std::chrono::seconds{options.shutdown_seconds});
+  signals.release_stops();
+  running.stop(std::chrono::seconds{settings.number("server.shutdown_timeout")});
   return 0;
 }
 
 int run_dev_server(const DevServerOptions& options) {
   Signals signals;
+  const auto settings = load_dev_settings();
+  if (!settings) {
+    fmt::print(stderr, "dw: {}\n", settings.error().message);
+    return exit_misconfigured;
+  }
+  configure_logging(settings->text("log.level"), server::LogFormat::text);
   std::string scratch;
   if (options.ephemeral) {
     scratch = (fs::temp_directory_path() / "dw-dev-XXXXXX").string();
-    if (mkdtemp(scratch.data()) == nullptr) misconfigured("cannot create a temporary directory");
+    if (mkdtemp(scratch.data()) == nullptr) {
+      fmt::print(stderr, "dw: cannot create a temporary directory like {}\n", scratch);
+      return exit_misconfigured;
+    }
   }
   shop::service_delay = 800ms;
   Registry registry;
   register_samples(registry);
   {
-    server::HttpOptions http;
-    http.port = static_cast<unsigned short>(options.port);
-    Running running{std::move(registry),
-                    store_path(scratch.empty() ? options.place : StorePlace{scratch, {}}),
-                    {.driver = server::Auth::Driver::none},
-                    http};
+    Serving how = serving(*settings);
+    how.store = store_path(scratch.empty() ? options.place : StorePlace{scratch, {}});
+    how.auth.driver = server::Auth::Driver::none;
+    how.http.port = static_cast<unsigned short>(options.port);
+    Running running{std::move(registry), std::move(how)};
     const auto url = fmt::format("http://127.0.0.1:{}", running.port());
     fmt::print(
         "dw {} serves {}/api, without auth, for this machine only. Try:\n\n"
@@ -281,6 +368,7 @@ int run_dev_server(const DevServerOptions& options) {
       const int heard = signals.wait(options.seed_demo ? sample_every : 3600s);
       if (heard == SIGINT || heard == SIGTERM) break;
     }
+    signals.release_stops();
     running.stop(5s);
   }
   std::error_code ignored;

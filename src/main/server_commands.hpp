@@ -1,5 +1,7 @@
 // dw server:start and dw server:dev: the engine behind its HTTP API.
 #pragma once
+#include "server/settings.hpp"
+
 #include <string>
 
 namespace dw::app {
@@ -9,18 +11,9 @@ struct StorePlace {
   std::string store;  // empty: dw.db in the data directory
 };
 
-struct ServerOptions {
-  std::string listen = "127.0.0.1:8080";
-  StorePlace place;
-  std::string tls_certificate;
-  std::string tls_key;
-  int threads = 1;
-  int shutdown_seconds = 30;
-};
-
-// Serves until a signal says stop. Auth comes from DW_AUTH_DRIVER and the DW_*_TOKEN or
-// DW_*_SIGNATURE_KEY variables.
-int run_server(const ServerOptions& options);
+// Serves until a signal says stop. `flags` are settings by name, as the command line gave them; the
+// rest comes from the environment and the settings file.
+int run_server(const server::GivenSettings& flags);
 
 struct DevServerOptions {
   int port = 8080;

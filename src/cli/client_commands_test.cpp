@@ -1,0 +1,260 @@
+// Whole commands against a server that answers as told: what is sent, what is printed, how it ends.
+#include "cli/client_story.hpp"
+#include "cli/lookup.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace dw::cli {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Key;
+using testing::Not;
+using testing::Pair;
+using testing::StartsWith;
+
+const char* two_workflows = R"({"workflows":[
+    {"workflow_id":"a","workflow_type":"t","status":"running","started_at":"09:00"},
+    {"workflow_id":"b","workflow_type":"t","status":"completed"}],"next_page_token":"p2"})";
+
+TEST(ClientCommand, ATableBeginsWithItsNamespace) {
+  ClientStory story;
+  const Ran ran = story.answers(two_workflows).run({"workflow", "list", "--namespace=shop"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.out, StartsWith("Namespace: shop\nWorkflow ID  Type"));
+  EXPECT_THAT(ran.out, HasSubstr("Next page token: p2"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("\x1b"))) << "no colours in pipes";
+  EXPECT_EQ(ran.err, "");
+}
+
+TEST(ClientCommand, JsonIsOneDocumentAndEveryItemSaysItsNamespace) {
+  ClientStory story;
+  const Ran ran = story.answers(two_workflows).run({"workflow:list", "--json"});
+  const Value document = ran.document();
+  EXPECT_EQ(text_of(document, "namespace"), "default");
+  EXPECT_EQ(text_of(document, "next_page_token"), "p2");
+  EXPECT_EQ(text_of(list_of(document, "workflows").front(), "namespace"), "default");
+  EXPECT_EQ(ran.err, "");
+}
+
+TEST(ClientCommand, JsonLinesStandAlone) {
+  ClientStory story;
+  const Ran ran = story.answers(two_workflows).run({"workflow:list", "--output=jsonl"});
+  std::istringstream lines{ran.out};
+  std::vector<std::string> ids;
+  for (std::string line; std::getline(lines, line);) {
+    ids.push_back(text_of(*parse_json(line), "workflow_id"));
+  }
+  EXPECT_THAT(ids, ElementsAre("a", "b"));
+}
+
+TEST(ClientCommand, AllPagesAreTurnedWhenAskedFor) {
+  ClientStory story;
+  story.answers(two_workflows)
+      .answers(R"({"workflows":[{"workflow_id":"c"}],"next_page_token":null})");
+  const Ran ran = story.run({"workflow:list", "--all", "--json"});
+  EXPECT_EQ(list_of(ran.document(), "workflows").size(), 3u);
+  EXPECT_THAT(story.sent[1].target, HasSubstr("next_page_token=p2"));
+}
+
+TEST(ClientCommand, AnEmptyListIsSaidInWords) {
+  ClientStory story;
+  story.answers(R"({"workflows":[],"next_page_token":null})");
+  EXPECT_EQ(story.run({"workflow:list"}).out, "No workflows found in namespace default.\n");
+}
+
+TEST(ClientCommand, EveryRequestSaysWhoAsksAndWhatItSpeaks) {
+  ClientStory story;
+  story.run({"workflow:cancel", "w", "--token=secret", "--namespace=shop"});
+  ASSERT_EQ(story.sent.size(), 1u);
+  const auto& headers = story.sent[0].headers;
+  EXPECT_THAT(headers, Contains(Pair("X-Namespace", "shop")));
+  EXPECT_THAT(headers, Contains(Pair("Authorization", "Bearer secret")));
+  EXPECT_THAT(headers, Contains(Pair("X-Durable-Workflow-Control-Plane-Version", "2")));
+  EXPECT_THAT(headers, Contains(Pair("X-Durable-Workflow-Protocol-Version", "1.0")));
+  EXPECT_THAT(headers, Contains(Pair("User-Agent", "dw/0.1.0")));
+  EXPECT_THAT(headers, Contains(Key("Idempotency-Key")));
+  EXPECT_THAT(headers, Contains(Key("X-Request-Id")));
+}
+
+TEST(ClientCommand, VerboseTellsRequestsButNoSecrets) {
+  ClientStory story;
+  const Ran ran = story.run({"workflow:repair", "w", "-v", "--token=secret"});
+  EXPECT_THAT(ran.err, HasSubstr("GET /api/cluster/info 200"));
+  EXPECT_THAT(ran.err, HasSubstr("POST /api/workflows/w/repair 200"));
+  EXPECT_THAT(ran.err, Not(HasSubstr("secret")));
+}
+
+TEST(ClientCommand, FailuresOfMachinesGoToStandardOutput) {
+  ClientStory story;
+  story.answers(R"({"message":"no such workflow","reason":"instance_not_found"})", 404);
+  const Ran ran = story.run({"workflow:signal", "w", "s", "--json"});
+  EXPECT_EQ(ran.code, 5);
+  EXPECT_EQ(ran.err, "");
+  const Value document = ran.document();
+  EXPECT_EQ(text_of(document, "command"), "workflow:signal");
+  EXPECT_EQ(text_of(document, "workflow_id"), "w");
+  EXPECT_EQ(text_of(document, "signal_name"), "s");
+  EXPECT_EQ(whole_of(document, "exit_code"), 5);
+}
+
+TEST(ClientCommand, FailuresOfPeopleGoToStandardError) {
+  ClientStory story;
+  story.answers(R"({"message":"no such workflow","reason":"instance_not_found"})", 404);
+  const Ran ran = story.run({"workflow:describe", "w"});
+  EXPECT_EQ(ran.code, 5);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, HasSubstr("Reason: instance_not_found"));
+}
+
+TEST(ClientCommand, UsageErrorsSendNothing) {
+  ClientStory story;
+  for (std::vector<std::string> words : {std::vector<std::string>{"workflow:list", "--output=xml"},
+                                         {"workflow:signal", "w", "s", "-i", "{"},
+                                         {"workflow:frobnicate"},
+                                         {"workflow:list", "--env=nowhere"}}) {
+    EXPECT_EQ(story.run(words).code, 2);
+  }
+  EXPECT_THAT(story.sent, IsEmpty());
+  EXPECT_EQ(story.connected_to, "");
+  EXPECT_EQ(whole_of(story.run({"workflow:lits", "--json"}).document(), "exit_code"), 2);
+}
+
+TEST(ClientCommand, ReadsAreTriedThreeTimesAndWritesOnce) {
+  ClientStory story;
+  story.cannot_be_reached({ErrorCode::unavailable, "refused"});
+  const Ran ran = story.run({"workflow:list"});
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_EQ(story.paused, std::chrono::milliseconds{1200});
+
+  ClientStory writes;
+  writes.answers(Error{ErrorCode::unavailable, "lost"});
+  EXPECT_EQ(writes.run({"workflow:cancel", "w"}).code, 3);
+  EXPECT_EQ(writes.sent.size(), 1u);
+}
+
+TEST(ClientCommand, TimeIsUpWhenNobodyAnswers) {
+  ClientStory story;
+  story.answers(Error{ErrorCode::timed_out, "30 s"});
+  EXPECT_EQ(story.run({"workflow:describe", "w"}).code, 7);
+}
+
+TEST(ClientCommand, AServerThatDoesNotFitIsLeftAlone) {
+  ClientStory story;
+  story.describes_itself(R"({"version":"9","control_plane":{"version":"3"}})");
+  const Ran ran = story.run({"workflow:cancel", "w", "--json"});
+  EXPECT_EQ(ran.code, 8);
+  EXPECT_THAT(story.sent, IsEmpty());
+  EXPECT_EQ(text_of(ran.document(), "compatibility.server_version"), "9");
+  EXPECT_EQ(story.describes_itself("<html>").run({"workflow:list"}).code, 8);
+  EXPECT_EQ(story.describes_itself("{}", 401).run({"workflow:list"}).code, 4);
+}
+
+TEST(ClientCommand, TheServersWordsAreChecked) {
+  ClientStory story;
+  const Ran ran = story.run({"workflow:start", "-t", "x", "--duplicate-policy=use_existing"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("use-existing"));
+  EXPECT_THAT(story.sent, IsEmpty());
+}
+
+TEST(ClientCommand, APromptIsForTerminalsAndYesSkipsIt) {
+  ClientStory declined;
+  EXPECT_EQ(declined.on_a_terminal("n\n").run({"workflow:terminate", "w"}).code, 0);
+  EXPECT_THAT(declined.sent, IsEmpty());
+  ClientStory agreed;
+  agreed.on_a_terminal("y\n").run({"workflow:terminate", "w"});
+  EXPECT_EQ(agreed.sent.size(), 1u);
+  ClientStory skipped;
+  skipped.on_a_terminal("").run({"workflow:terminate", "w", "--yes"});
+  EXPECT_EQ(skipped.sent.size(), 1u);
+  ClientStory script;
+  script.run({"workflow:terminate", "w"});
+  EXPECT_EQ(script.sent.size(), 1u) << "a script is not asked";
+}
+
+TEST(ClientCommand, ANamespaceIsItsOwnNamespace) {
+  ClientStory story;
+  story.answers(R"({"name":"billing","status":"active"})");
+  EXPECT_EQ(text_of(story.run({"namespace:describe", "billing", "--json"}).document(), "namespace"),
+            "billing");
+}
+
+TEST(ClientCommand, PassesFailWhenARowFailed) {
+  EXPECT_EQ(ClientStory{}
+                .answers(R"({"processed":1,"failed":0,"results":[{"outcome":"error"}]})")
+                .run({"system:activity-timeout-pass"})
+                .code,
+            1);
+  EXPECT_EQ(ClientStory{}
+                .answers(R"({"missing_run_failures":[{"run_id":"r","message":"m"}]})", 207)
+                .run({"system:repair-pass"})
+                .code,
+            1);
+  EXPECT_EQ(ClientStory{}.answers(R"({"worker_id":"w"})").run({"worker:register", "w"}).code, 1);
+  EXPECT_EQ(ClientStory{}.answers(R"({"registered":true})").run({"worker:register", "w"}).code, 0);
+}
+
+TEST(ClientCommand, LongQuestionsAreGivenTime) {
+  ClientStory story;
+  story.run({"workflow-task:poll", "w"});
+  story.run({"workflow:query", "w", "q"});
+  story.run({"workflow:update", "w", "u", "--wait=completed", "--wait-timeout=100"});
+  story.run({"workflow-task:poll", "w", "--timeout=3"});
+  using std::chrono::seconds;
+  EXPECT_THAT(story.sent, ElementsAre(Field(&ClientStory::Sent::timeout, seconds{40}),
+                                      Field(&ClientStory::Sent::timeout, seconds{40}),
+                                      Field(&ClientStory::Sent::timeout, seconds{110}),
+                                      Field(&ClientStory::Sent::timeout, seconds{3})));
+}
+
+TEST(ClientCommand, AnUpdateSaysItsStateWhateverTheAnswer) {
+  ClientStory story;
+  story.answers(R"({"workflow_id":"w","update_id":"u1","outcome":null,"update_status":"accepted",
+                    "command_sequence":3})",
+                202);
+  const Value fine = story.run({"workflow:update", "w", "add", "-i", "[3]", "--json"}).document();
+  EXPECT_EQ(text_of(fine, "state"), "accepted");
+  EXPECT_EQ(text_of(fine, "outcome"), "update_accepted");
+  EXPECT_EQ(whole_of(fine, "history_references.command_sequence"), 3);
+  EXPECT_EQ(to_json(*look_up(fine, "request.input")), "[3]");
+
+  ClientStory refused;
+  refused.answers(R"({"message":"no","reason":"run_not_active","command_status":"rejected"})", 409);
+  const Ran ran = refused.run({"workflow:update", "w", "add", "--json"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(text_of(ran.document(), "update_state"), "refused");
+  EXPECT_EQ(text_of(ran.document(), "error_details.reason"), "run_not_active");
+}
+
+TEST(ClientCommand, QuietLeavesErrorsAndMachineAnswers) {
+  ClientStory story;
+  story.answers(two_workflows);
+  EXPECT_EQ(story.run({"workflow:list", "-q"}).out, "");
+  EXPECT_NE(story.run({"workflow:list", "-q", "--json"}).out, "");
+}
+
+TEST(ClientCommand, AnAnswerThatIsNoJsonIsTheServersFault) {
+  ClientStory story;
+  EXPECT_EQ(story.answers("<html>").run({"workflow:list"}).code, 6);
+}
+
+TEST(ClientCommand, HelpTellsSynopsisRouteExamplesAndExitCodes) {
+  ClientStory story;
+  const Ran ran = story.run({"help", "workflow", "signal"});
+  EXPECT_EQ(ran.code, 0);
+  for (const char* part : {"Usage: dw workflow:signal <workflow-id> <signal-name>", "--input-file",
+                           "POST /api/workflows/{workflow-id}[/runs/{run-id}]/signal/{signal-name}",
+                           "Examples:", "8 incompatible server"}) {
+    EXPECT_THAT(ran.out, HasSubstr(part));
+  }
+  EXPECT_EQ(story.connected_to, "");
+}
+
+}  // namespace
+}  // namespace dw::cli

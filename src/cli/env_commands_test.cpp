@@ -1,0 +1,80 @@
+// Profiles are made, chosen and removed on the command line, and commands go where they point.
+#include "cli/client_story.hpp"
+#include "cli/lookup.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace dw::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class EnvCommands : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "dw-env-XXXXXX").string();
+    ASSERT_TRUE(::mkdtemp(pattern.data()));
+    directory = pattern;
+    story.environment("DW_CONFIG_HOME", directory.string());
+  }
+  void TearDown() override { std::filesystem::remove_all(directory); }
+
+  std::filesystem::path directory;
+  ClientStory story;
+};
+
+TEST_F(EnvCommands, AProfileIsMadeUsedAndRemoved) {
+  EXPECT_EQ(story.run({"env:set", "dev", "--server=http://dev:1", "--namespace=shop"}).code, 0);
+  EXPECT_EQ(story.run({"env:use", "dev"}).code, 0);
+  story.answers(R"({"workflows":[]})");
+  EXPECT_THAT(story.run({"workflow:list"}).out, HasSubstr("namespace shop"));
+  EXPECT_EQ(story.connected_to, "http://dev:1");
+  const Value gone = story.run({"env:delete", "dev", "--json"}).document();
+  EXPECT_TRUE(is_true(gone, "cleared_current_env"));
+  story.run({"workflow:list"});
+  EXPECT_EQ(story.connected_to, "http://localhost:8080");
+}
+
+TEST_F(EnvCommands, ChangingOneSettingKeepsTheOthersAndNothingClears) {
+  story.run({"env:set", "p", "--server=http://a", "--token-env=MY_TOKEN", "--profile-output=json"});
+  story.run({"env:set", "p", "--namespace=shop", "--server="});
+  const Value shown = story.run({"env:show", "p", "--json"}).document();
+  EXPECT_EQ(look_up(shown, "server"), nullptr);
+  EXPECT_EQ(text_of(shown, "namespace"), "shop");
+  EXPECT_EQ(text_of(shown, "token_source.env"), "MY_TOKEN");
+  EXPECT_EQ(text_of(shown, "output"), "json");
+}
+
+TEST_F(EnvCommands, LiteralTokensAreShownToThoseWhoAsk) {
+  story.run({"env:set", "p", "--token=secret"});
+  for (const char* command : {"env:list", "env:show"}) {
+    std::vector<std::string> words{command};
+    if (command == std::string_view{"env:show"}) words.push_back("p");
+    EXPECT_THAT(story.run(words).out, Not(HasSubstr("secret")));
+    words.push_back("--show-token");
+    EXPECT_THAT(story.run(words).out, HasSubstr("secret"));
+  }
+}
+
+TEST_F(EnvCommands, MistakesAreRefused) {
+  EXPECT_EQ(story.run({"env:set", "no good"}).code, 2);
+  EXPECT_EQ(story.run({"env:set", "p", "--token=a", "--token-env=B"}).code, 2);
+  EXPECT_EQ(story.run({"env:set", "p", "--token-env=no-name"}).code, 2);
+  EXPECT_EQ(story.run({"env:use", "nowhere"}).code, 2);
+  EXPECT_EQ(story.run({"env:delete", "nowhere"}).code, 2);
+  EXPECT_EQ(story.run({"env:show"}).code, 2) << "no env is current";
+}
+
+TEST_F(EnvCommands, AProfileSaysHowItsCommandsPrint) {
+  story.run({"env:set", "p", "--profile-output=json", "--make-default"});
+  story.answers(R"({"workflows":[]})");
+  EXPECT_EQ(text_of(story.run({"workflow:list"}).document(), "namespace"), "default");
+  EXPECT_THAT(story.run({"workflow:list", "--output=table"}).out, HasSubstr("No workflows"));
+}
+
+}  // namespace
+}  // namespace dw::cli

@@ -1,0 +1,168 @@
+#include "cli/failure.hpp"
+
+#include "cli/lookup.hpp"
+
+#include <fmt/format.h>
+
+namespace dw::cli {
+namespace {
+
+struct Recommendation {
+  std::string_view id;
+  std::string message;
+  std::string command;
+};
+
+const Value* validation_errors(const Value& response) {
+  for (const char* key : {"validation_errors", "errors"}) {
+    const Value* found = response.find(key);
+    if (found && found->if_map() && !found->if_map()->empty()) return found;
+  }
+  return nullptr;
+}
+
+std::string said_by(const Value& response, int status) {
+  for (const char* key : {"message", "error", "rejection_reason"}) {
+    if (const auto text = text_of(response, key); !text.empty()) return text;
+  }
+  return fmt::format("it answered with HTTP status {} and no message", status);
+}
+
+std::string probe_command(const FailureContext& context) {
+  if (!context.server.empty()) {
+    return fmt::format("dw doctor --server={} --output=json", context.server);
+  }
+  if (!context.env.empty()) return fmt::format("dw doctor --env={} --output=json", context.env);
+  return "dw doctor --output=json";
+}
+
+Recommendation recommendation_for(const Failure& failure, const FailureContext& context) {
+  switch (failure.exit) {
+    case Exit::network:
+      return {"server.unreachable",
+              "Check the server URL, DNS, port and TLS settings of the selected environment.",
+              probe_command(context)};
+    case Exit::timeout:
+      return {
+          "server.timeout",
+          "Check the server's load and whether it can be reached, or allow more with --timeout.",
+          probe_command(context)};
+    case Exit::auth:
+      return {"auth.failed", "Check the environment, where its token comes from, and its role.",
+              probe_command(context)};
+    case Exit::not_found:
+      return {"resource.not_found", "Check the namespace, the ids and the selected environment.",
+              fmt::format("dw help {}", context.command)};
+    case Exit::server:
+      return {"server.error", "Check the server's health and its log before trying again.",
+              "dw server:health --output=json"};
+    case Exit::compatibility:
+      return {"compatibility.unsupported",
+              "Use a dw that this server supports, or connect to a server that supports this dw.",
+              probe_command(context)};
+    case Exit::invalid:
+      if (failure.status) {
+        return {"request.invalid", "Look at what the server refused, and change the options.",
+                fmt::format("dw {} --output=json", context.command)};
+      }
+      return {"input.invalid", "Look at the command's arguments and options.",
+              fmt::format("dw help {}", context.command)};
+    case Exit::success:
+    case Exit::failure:
+      break;
+  }
+  return {};
+}
+
+}  // namespace
+
+Failure invalid_input(std::string message) {
+  return {.exit = Exit::invalid, .message = std::move(message)};
+}
+
+Exit exit_of_status(int status) {
+  if (status < 300) return Exit::success;
+  if (status < 400) return Exit::server;  // sent elsewhere: no server of ours does that
+  if (status == 401 || status == 403) return Exit::auth;
+  if (status == 404) return Exit::not_found;
+  if (status == 408) return Exit::timeout;
+  return status < 500 ? Exit::invalid : Exit::server;
+}
+
+Failure failure_of_reply(int status, std::string_view body) {
+  Failure failure{.exit = exit_of_status(status), .status = status};
+  if (auto parsed = parse_json(body)) failure.response = *std::move(parsed);
+  failure.message = fmt::format("Server error: {}", said_by(failure.response, status));
+  return failure;
+}
+
+Failure failure_of_error(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::timed_out:
+      return {.exit = Exit::timeout,
+              .message = fmt::format("No answer in time: {}", error.message)};
+    case ErrorCode::invalid_argument:
+      return invalid_input(error.message);
+    default:
+      return {.exit = Exit::network,
+              .message = fmt::format("Server unreachable: {}", error.message)};
+  }
+}
+
+Value failure_document(const Failure& failure, const FailureContext& context) {
+  Value::Map document{{"error", failure.message},
+                      {"exit_code", static_cast<int>(failure.exit)},
+                      {"command", context.command}};
+  if (!context.ns.empty()) document.emplace_back("namespace", context.ns);
+  if (failure.status) document.emplace_back("status_code", *failure.status);
+  for (const char* key : {"reason", "code", "error_code", "rejection_reason"}) {
+    if (const auto text = text_of(failure.response, key); !text.empty()) {
+      document.emplace_back(key, text);
+    }
+  }
+  if (const Value* errors = validation_errors(failure.response)) {
+    document.emplace_back("validation_errors", *errors);
+  }
+  for (const auto& entry : context.subject) document.push_back(entry);
+  if (!failure.response.is_null()) document.emplace_back("server_response", failure.response);
+  if (!failure.compatibility.is_null()) {
+    document.emplace_back("compatibility", failure.compatibility);
+  }
+  Value::Array recommendations;
+  if (const auto advice = recommendation_for(failure, context); !advice.id.empty()) {
+    recommendations.emplace_back(Value::Map{{"id", advice.id},
+                                            {"severity", "error"},
+                                            {"message", advice.message},
+                                            {"command", advice.command}});
+  }
+  document.emplace_back("recommendations", std::move(recommendations));
+  return document;
+}
+
+std::string failure_text(const Failure& failure, const FailureContext& context, bool hints) {
+  std::string text = failure.message + "\n";
+  if (!context.ns.empty()) text += fmt::format("Namespace: {}\n", context.ns);
+  if (const auto reason = text_of(failure.response, "reason"); !reason.empty()) {
+    text += fmt::format("Reason: {}\n", reason);
+  }
+  if (const Value* errors = validation_errors(failure.response)) {
+    for (const auto& [field, messages] : *errors->if_map()) {
+      if (const auto* one = messages.if_string()) {
+        text += fmt::format("Validation: {}: {}\n", field, *one);
+      } else if (const auto* several = messages.if_array()) {
+        for (const Value& message : *several) {
+          if (const auto* words = message.if_string()) {
+            text += fmt::format("Validation: {}: {}\n", field, *words);
+          }
+        }
+      }
+    }
+  }
+  const auto advice = recommendation_for(failure, context);
+  if (hints && !advice.id.empty()) {
+    text += fmt::format("Next steps:\n  - {}\n    Try: {}\n", advice.message, advice.command);
+  }
+  return text;
+}
+
+}  // namespace dw::cli

@@ -1,0 +1,91 @@
+#include "cli/failure.hpp"
+
+#include "cli/lookup.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace dw::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Failure, EveryStatusHasItsExitCode) {
+  const std::pair<int, Exit> table[] = {
+      {200, Exit::success}, {202, Exit::success}, {302, Exit::server},    {400, Exit::invalid},
+      {401, Exit::auth},    {403, Exit::auth},    {404, Exit::not_found}, {408, Exit::timeout},
+      {409, Exit::invalid}, {412, Exit::invalid}, {422, Exit::invalid},   {429, Exit::invalid},
+      {500, Exit::server},  {503, Exit::server},  {504, Exit::server},
+  };
+  for (const auto& [status, exit] : table) EXPECT_EQ(exit_of_status(status), exit) << status;
+}
+
+TEST(Failure, ErrorsOfTheConnectionHaveTheirs) {
+  EXPECT_EQ(failure_of_error({ErrorCode::unavailable, "nobody there"}).exit, Exit::network);
+  EXPECT_EQ(failure_of_error({ErrorCode::timed_out, "30 s"}).exit, Exit::timeout);
+  EXPECT_EQ(failure_of_error({ErrorCode::invalid_argument, "no URL"}).exit, Exit::invalid);
+}
+
+const char* refusal = R"({"message":"too short","reason":"validation_failed",
+    "errors":{"name":["is missing","is odd"]}})";
+
+TEST(Failure, MachinesGetOneDocumentWithAllThatIsKnown) {
+  const Value document = failure_document(
+      failure_of_reply(422, refusal),
+      {.command = "namespace:create", .ns = "shop", .subject = {{"workflow_id", "w"}}});
+  EXPECT_EQ(text_of(document, "error"), "Server error: too short");
+  EXPECT_EQ(whole_of(document, "exit_code"), 2);
+  EXPECT_EQ(whole_of(document, "status_code"), 422);
+  EXPECT_EQ(text_of(document, "reason"), "validation_failed");
+  EXPECT_EQ(text_of(document, "namespace"), "shop");
+  EXPECT_EQ(text_of(document, "workflow_id"), "w");
+  EXPECT_EQ(text_of(document, "server_response.message"), "too short");
+  EXPECT_TRUE(look_up(document, "validation_errors.name"));
+  EXPECT_EQ(text_of(list_of(document, "recommendations").front(), "id"), "request.invalid");
+}
+
+TEST(Failure, PeopleGetLinesAndSomethingToTry) {
+  const auto text = failure_text(failure_of_reply(422, refusal),
+                                 {.command = "namespace:create", .ns = "shop"}, true);
+  EXPECT_EQ(text,
+            "Server error: too short\n"
+            "Namespace: shop\n"
+            "Reason: validation_failed\n"
+            "Validation: name: is missing\n"
+            "Validation: name: is odd\n"
+            "Next steps:\n"
+            "  - Look at what the server refused, and change the options.\n"
+            "    Try: dw namespace:create --output=json\n");
+}
+
+TEST(Failure, AnAnswerWithoutWordsStillSaysItsStatus) {
+  EXPECT_THAT(failure_of_reply(502, "<html>").message, HasSubstr("502"));
+}
+
+TEST(Failure, AdviceFitsTheKindOfFailure) {
+  const std::pair<Failure, const char*> table[] = {
+      {{.exit = Exit::network}, "server.unreachable"},
+      {{.exit = Exit::timeout}, "server.timeout"},
+      {{.exit = Exit::server}, "server.error"},
+      {{.exit = Exit::auth}, "auth.failed"},
+      {{.exit = Exit::not_found}, "resource.not_found"},
+      {{.exit = Exit::invalid, .status = 422}, "request.invalid"},
+      {{.exit = Exit::invalid}, "input.invalid"},
+      {{.exit = Exit::compatibility}, "compatibility.unsupported"},
+  };
+  for (const auto& [failure, id] : table) {
+    const Value document = failure_document(failure, {.command = "c", .server = "http://s"});
+    EXPECT_EQ(text_of(list_of(document, "recommendations").front(), "id"), id);
+  }
+}
+
+TEST(Failure, WhoeverNamedAServerIsSentThere) {
+  EXPECT_THAT(failure_text({.exit = Exit::network}, {.command = "c", .server = "http://s"}, true),
+              HasSubstr("dw doctor --server=http://s"));
+  EXPECT_THAT(failure_text({.exit = Exit::network}, {.command = "c"}, false),
+              Not(HasSubstr("Try")));
+}
+
+}  // namespace
+}  // namespace dw::cli

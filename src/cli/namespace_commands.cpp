@@ -1,0 +1,215 @@
+// Namespaces, search attributes and storage of large payloads.
+#include "cli/catalogue.hpp"
+#include "cli/given.hpp"
+#include "cli/lookup.hpp"
+#include "cli/page.hpp"
+
+#include <fmt/format.h>
+
+namespace dw::cli {
+namespace {
+
+const Argument which_namespace{.name = "name", .help = "The namespace"};
+const Option its_description{
+    .name = "description", .help = "What it is for", .key = "description", .letter = 'd'};
+
+std::vector<Column> namespace_lines() {
+  return {{"Namespace", "name"},
+          {"Description", "description"},
+          {"Retention (days)", "retention_days"},
+          {"Status", "status", Format::status},
+          {"Created", "created_at"},
+          {"Updated", "updated_at"},
+          {"Deleted", "deleted", Format::json},
+          {"Storage Driver", "external_payload_storage.driver"},
+          {"Storage Enabled", "external_payload_storage.enabled"},
+          {"Threshold (bytes)", "external_payload_storage.threshold_bytes"},
+          {"Storage Config", "external_payload_storage.config", Format::json}};
+}
+
+void draw_attributes(Page& page, const Value& answer) {
+  page.text(fmt::format("Namespace: {}", words_of(answer, "namespace")));
+  std::vector<Page::Row> rows;
+  for (const auto& [source, key] :
+       {std::pair{"system", "system_attributes"}, std::pair{"custom", "custom_attributes"}}) {
+    const Value* attributes = look_up(answer, key);
+    if (!attributes || !attributes->if_map()) continue;
+    for (const auto& [attribute, type] : *attributes->if_map()) {
+      rows.push_back({printable(attribute), in_words(type), source});
+    }
+  }
+  page.table({"Name", "Type", "Source"}, rows);
+}
+
+Outcome<Value::Map> enabled_unless_disabled(const Given& given, Value::Map body) {
+  body.emplace_back("enabled", !given.flag("disable"));
+  return body;
+}
+
+Option of_config(std::string_view option, std::string_view key, std::string_view help) {
+  return {.name = option, .help = help, .key = key};
+}
+
+Command about_one(std::string_view command_name, std::string_view summary, std::string_view method,
+                  std::string_view heading) {
+  return {.name = command_name,
+          .summary = summary,
+          .arguments = {which_namespace},
+          .method = method,
+          .path = "/namespaces/{name}",
+          .scope = Scope::resource,
+          .view = {.heading = heading, .lines = namespace_lines()}};
+}
+
+Command list_namespaces_command() {
+  return {.name = "namespace:list",
+          .summary = "List namespaces",
+          .method = "GET",
+          .path = "/namespaces",
+          .scope = Scope::resource,
+          .view = {.list = "namespaces",
+                   .things = "namespaces",
+                   .columns = {{"Namespace", "name"},
+                               {"Description", "description"},
+                               {"Retention (days)", "retention_days"},
+                               {"Status", "status", Format::status}}},
+          .examples = {"dw namespace:list", "dw namespaces list --output=jsonl"}};
+}
+
+Command create_namespace_command() {
+  return {.name = "namespace:create",
+          .summary = "Make a namespace",
+          .arguments = {{.name = "name", .help = "Its name", .key = "name"}},
+          .options = {its_description,
+                      {.name = "retention",
+                       .help = "Days for which workflows that have ended are kept",
+                       .kind = Kind::whole,
+                       .key = "retention_days",
+                       .letter = 'r',
+                       .fallback = "30",
+                       .most = 365}},
+          .method = "POST",
+          .path = "/namespaces",
+          .scope = Scope::resource,
+          .view = {.heading = "Namespace created", .lines = namespace_lines()},
+          .examples = {"dw namespace:create billing -d 'Invoices' -r 90",
+                       "dw namespace:create billing --json"}};
+}
+
+Command storage_driver_command() {
+  return {.name = "namespace:set-storage-driver",
+          .summary = "Say where large payloads of a namespace are kept",
+          .arguments = {which_namespace,
+                        {.name = "driver", .help = "local, s3, gcs or azure", .key = "driver"}},
+          .options = {{.name = "threshold-bytes",
+                       .help = "Larger payloads go there",
+                       .kind = Kind::whole,
+                       .key = "threshold_bytes"},
+                      of_config("uri", "config.uri", "A URI"),
+                      of_config("disk", "config.disk", "A disk's name"),
+                      of_config("bucket", "config.bucket", "A bucket"),
+                      of_config("prefix", "config.prefix", "Before every key"),
+                      of_config("region", "config.region", "A region"),
+                      of_config("endpoint", "config.endpoint", "Where the service is"),
+                      of_config("auth-profile", "config.auth_profile", "Which credentials"),
+                      {.name = "disable",
+                       .help = "Keep the settings, do not use them",
+                       .kind = Kind::flag}},
+          .method = "PUT",
+          .path = "/namespaces/{name}/external-storage",
+          .scope = Scope::resource,
+          .view = {.heading = "Storage driver set", .lines = namespace_lines()},
+          .examples =
+              {"dw namespace:set-storage-driver billing s3 --bucket=payloads --region=eu-central-1",
+               "dw namespace:set-storage-driver billing local --disable"},
+          .shape = enabled_unless_disabled};
+}
+
+Command storage_test_command() {
+  return {.name = "storage:test",
+          .summary = "Write and read a small and a large payload",
+          .options = {{.name = "driver",
+                       .help = "This driver, not the namespace's",
+                       .key = "driver",
+                       .choices = {"local", "s3", "gcs", "azure"}},
+                      {.name = "small-bytes",
+                       .help = "Size of the small one",
+                       .kind = Kind::whole,
+                       .key = "small_payload_bytes",
+                       .fallback = "128",
+                       .most = 1048576},
+                      {.name = "large-bytes",
+                       .help = "Size of the large one",
+                       .kind = Kind::whole,
+                       .key = "large_payload_bytes",
+                       .fallback = "2097152",
+                       .most = 16777216}},
+          .method = "POST",
+          .path = "/storage/test",
+          .view = {.heading = "Storage test",
+                   .lines = {{"Status", "status", Format::status},
+                             {"Namespace", "namespace"},
+                             {"Driver", "driver"},
+                             {"Small Payload", "small_payload", Format::json},
+                             {"Large Payload", "large_payload", Format::json}}},
+          .examples = {"dw storage:test", "dw storage:test --driver=s3 --large-bytes=4194304"}};
+}
+
+std::vector<Command> attribute_commands() {
+  return {{.name = "search-attribute:list",
+           .summary = "List search attributes",
+           .method = "GET",
+           .path = "/search-attributes",
+           .view = {.draw = draw_attributes},
+           .examples = {"dw search-attribute:list", "dw search-attribute list --json"}},
+          {.name = "search-attribute:create",
+           .summary = "Make a search attribute",
+           .arguments = {{.name = "name", .help = "Its name", .key = "name"},
+                         {.name = "type",
+                          .help = "keyword, text, int, double, bool, datetime or keyword_list",
+                          .key = "type"}},
+           .method = "POST",
+           .path = "/search-attributes",
+           .view = {.heading = "Search attribute created",
+                    .lines = {{"Name", "name"}, {"Type", "type"}, {"Namespace", "namespace"}}},
+           .examples = {"dw search-attribute:create CustomerId keyword",
+                        "dw search-attribute:create Total double --json"}},
+          {.name = "search-attribute:delete",
+           .summary = "Remove a search attribute",
+           .arguments = {{.name = "name", .help = "Its name"}},
+           .method = "DELETE",
+           .path = "/search-attributes/{name}",
+           .view = {.heading = "Search attribute deleted",
+                    .lines = {{"Name", "name"}, {"Namespace", "namespace"}}},
+           .examples = {"dw search-attribute:delete CustomerId",
+                        "dw search-attribute:delete CustomerId --json"}}};
+}
+
+}  // namespace
+
+std::vector<Command> namespace_commands() {
+  Command describe = about_one("namespace:describe", "Show a namespace", "GET", "Namespace");
+  describe.examples = {"dw namespace:describe billing", "dw namespace:describe billing --json"};
+  Command update = about_one("namespace:update", "Change a namespace", "PUT", "Namespace updated");
+  update.options = {its_description,
+                    {.name = "retention",
+                     .help = "Days for which workflows that have ended are kept",
+                     .kind = Kind::whole,
+                     .key = "retention_days",
+                     .letter = 'r',
+                     .most = 365}};
+  update.examples = {"dw namespace:update billing --retention=120",
+                     "dw namespace:update billing -d 'Invoices and reports'"};
+  Command remove =
+      about_one("namespace:delete", "Remove a namespace", "DELETE", "Namespace deleted");
+  remove.asks_first = true;
+  remove.examples = {"dw namespace:delete billing", "dw namespace:delete billing --yes --json"};
+  std::vector<Command> all{
+      list_namespaces_command(), create_namespace_command(), describe, update, remove,
+      storage_driver_command()};
+  for (Command& command : attribute_commands()) all.push_back(std::move(command));
+  all.push_back(storage_test_command());
+  return all;
+}
+
+}  // namespace dw::cli

@@ -1,0 +1,240 @@
+#include "main/server_config.hpp"
+
+#include "server/env_audit.hpp"
+#include "server/settings_file.hpp"
+
+#include <dw/value.hpp>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+namespace dw::app {
+namespace {
+
+using Origin = server::Settings::Origin;
+
+constexpr std::size_t longest_token_file = 4096;
+
+Error misconfigured(std::string message) {
+  return {ErrorCode::invalid_argument, std::move(message)};
+}
+
+server::Environment process_environment() {
+  server::Environment variables;
+  for (char** entry = environ; entry && *entry; ++entry) {
+    const std::string_view text{*entry};
+    const auto equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
+
+Result<std::string> read_whole(const std::string& path, std::string_view what) {
+  std::ifstream file{path, std::ios::binary};
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (!file) {
+    return misconfigured(fmt::format(
+        "cannot read the {} {}; it must be a file that this user may read", what, path));
+  }
+  return text.str();
+}
+
+Result<server::SettingsFile> read_settings_file(const server::GivenSettings& flags,
+                                                const server::Environment& environment) {
+  const auto named = DW_TRY(server::resolve(flags, environment, {}));
+  const std::string& path = named.text("config");
+  if (path.empty()) return server::SettingsFile{};
+  const auto text = DW_TRY(read_whole(path, "settings file"));
+  return server::parse_settings_file(text, path);
+}
+
+struct Address {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+Result<Address> parse_address(const std::string& text) {
+  const auto colon = text.rfind(':');
+  char* end = nullptr;
+  const long port =
+      colon == std::string::npos ? -1 : std::strtol(text.c_str() + colon + 1, &end, 10);
+  if (colon == std::string::npos || end == text.c_str() + colon + 1 || *end != '\0' || port < 0 ||
+      port > 65535) {
+    return misconfigured(
+        fmt::format("'{}' is no address; write host:port, such as 127.0.0.1:8080", text));
+  }
+  std::string host = text.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return Address{std::move(host), static_cast<std::uint16_t>(port)};
+}
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+// The whole file but for the line break that editors put at its end.
+Result<std::string> read_token(const std::string& path, std::vector<std::string>& warnings) {
+  auto token = DW_TRY(read_whole(path, "token file"));
+  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
+  if (token.empty() || token.size() > longest_token_file) {
+    return misconfigured(fmt::format("the token file {} must hold one token of 1 to {} bytes", path,
+                                     longest_token_file));
+  }
+  struct stat about {};
+  if (stat(path.c_str(), &about) == 0 && (about.st_mode & (S_IRGRP | S_IROTH)) != 0) {
+    warnings.push_back(
+        fmt::format("others may read the token file {}; chmod 600 keeps it to this user", path));
+  }
+  return token;
+}
+
+// A role's secret: from the file that the command line names, from its variable, or from the file
+// that the environment or the settings file names.
+Result<std::string> secret_of(const server::Settings& settings, std::string_view role, bool signs,
+                              std::vector<std::string>& warnings) {
+  const auto value_name = fmt::format("auth.{}_{}", role, signs ? "signature_key" : "token");
+  const auto file_name = fmt::format("auth.{}_token_file", role);
+  const std::string& path = settings.text(file_name);
+  const bool has_value = settings.given(value_name);
+  if (path.empty()) return settings.text(value_name);
+  if (has_value && settings.origin(file_name) == Origin::environment) {
+    return misconfigured(fmt::format("{} and {} are both set; keep one of them",
+                                     server::find_setting(value_name)->variable,
+                                     server::find_setting(file_name)->variable));
+  }
+  if (has_value && settings.origin(file_name) == Origin::file) return settings.text(value_name);
+  return read_token(path, warnings);
+}
+
+Result<server::Auth> read_auth(const server::Settings& settings,
+                               std::vector<std::string>& warnings) {
+  server::Auth auth;
+  auth.driver = DW_TRY(server::parse_driver(settings.text("auth.driver")));
+  const bool signs = auth.driver == server::Auth::Driver::signature;
+  auth.admin_secret = DW_TRY(secret_of(settings, "admin", signs, warnings));
+  auth.operator_secret = DW_TRY(secret_of(settings, "operator", signs, warnings));
+  auth.worker_secret = DW_TRY(secret_of(settings, "worker", signs, warnings));
+  if (settings.on("auth.backward_compatible")) {
+    auth.legacy_secret = settings.text(signs ? "auth.signature_key" : "auth.token");
+  }
+  return auth;
+}
+
+Result<server::HttpOptions> http_options(const server::Settings& settings) {
+  const Address address = DW_TRY(parse_address(settings.text("server.listen")));
+  server::HttpOptions http;
+  http.address = address.host;
+  http.port = address.port;
+  http.threads = static_cast<int>(settings.number("server.threads"));
+  http.max_connections = static_cast<std::size_t>(settings.number("server.max_connections"));
+  http.max_body_bytes = static_cast<std::size_t>(settings.number("server.max_body_bytes"));
+  const std::string& certificate = settings.text("tls.certificate");
+  const std::string& key = settings.text("tls.key");
+  if (certificate.empty() != key.empty()) {
+    return misconfigured(
+        "TLS needs a certificate and its key: name both (--tls-cert, --tls-key) or neither");
+  }
+  if (!certificate.empty()) http.tls = server::Tls{certificate, key};
+  return http;
+}
+
+Result<void> check_namespace(const std::string& name) {
+  const bool fits = !name.empty() && name.size() <= 128 && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+  });
+  if (fits) return {};
+  return misconfigured(fmt::format(
+      "'{}' is no name for a namespace; use up to 128 of a-z, 0-9, '.', '_' and '-'", name));
+}
+
+// Whoever can reach an open server can start and stop workflows.
+Result<void> close_the_door(ServerConfig& config) {
+  server::Auth& auth = config.auth;
+  const bool open = auth.driver == server::Auth::Driver::none || !auth.has_secret();
+  if (open && !is_loopback(config.http.address)) {
+    return misconfigured(fmt::format(
+        "refusing to listen on {} without credentials: anybody could start and stop workflows; set "
+        "DW_AUTH_TOKEN (or DW_ADMIN_TOKEN, DW_OPERATOR_TOKEN, DW_WORKER_TOKEN), or listen on "
+        "127.0.0.1",
+        config.settings.text("server.listen")));
+  }
+  if (!auth.has_secret()) auth.driver = server::Auth::Driver::none;
+  return {};
+}
+
+Result<void> audit(ServerConfig& config, const server::Environment& environment) {
+  for (const auto& finding : server::audit_environment(environment)) {
+    const bool unknown = finding.kind == server::EnvFinding::Kind::unknown;
+    if (unknown && config.settings.on("audit.strict")) {
+      return misconfigured(fmt::format("{} (DW_ENV_AUDIT_STRICT is on)", describe(finding)));
+    }
+    config.warnings.push_back(describe(finding));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ServerConfig> load_server_config(const server::GivenSettings& flags) {
+  const auto environment = process_environment();
+  const auto file = DW_TRY(read_settings_file(flags, environment));
+  ServerConfig config;
+  config.settings = DW_TRY(server::resolve(flags, environment, file));
+  DW_TRY_VOID(audit(config, environment));
+  DW_TRY_VOID(check_namespace(config.settings.text("server.namespace")));
+  config.auth = DW_TRY(read_auth(config.settings, config.warnings));
+  config.http = DW_TRY(http_options(config.settings));
+  config.access = DW_TRY(server::parse_access_level(config.settings.text("log.access")));
+  config.log_format = DW_TRY(server::parse_log_format(config.settings.text("log.format")));
+  DW_TRY_VOID(close_the_door(config));
+  return config;
+}
+
+Result<server::Settings> load_dev_settings() {
+  auto settings = DW_TRY(server::resolve({}, process_environment(), {}));
+  DW_TRY_VOID(check_namespace(settings.text("server.namespace")));
+  return settings;
+}
+
+std::vector<std::string> changed_for_next_start(const ServerConfig& before,
+                                                const ServerConfig& after) {
+  std::vector<std::string> names;
+  for (const auto& setting : server::settings()) {
+    if (setting.name == "log.level" || setting.name.starts_with("auth.")) continue;
+    if (before.settings.text(setting.name) != after.settings.text(setting.name)) {
+      names.emplace_back(setting.name);
+    }
+  }
+  return names;
+}
+
+int run_env_audit(const EnvAuditOptions& options) {
+  const auto findings = server::audit_environment(process_environment());
+  bool unknown = false;
+  Value::Array told;
+  for (const auto& finding : findings) {
+    unknown |= finding.kind == server::EnvFinding::Kind::unknown;
+    Value::Map entry{{"variable", finding.variable},
+                     {"kind", to_string(finding.kind)},
+                     {"nearest", finding.nearest.empty() ? Value{} : Value{finding.nearest}},
+                     {"message", describe(finding)}};
+    told.emplace_back(std::move(entry));
+    if (!options.json) fmt::print("{}: {}\n", to_string(finding.kind), describe(finding));
+  }
+  if (options.json) {
+    fmt::print("{}\n", to_json(Value::Map{{"findings", std::move(told)}}));
+  } else if (findings.empty()) {
+    fmt::print("every DW_ and WATERLINE_ variable that is set is read by somebody\n");
+  }
+  return unknown && options.strict ? 1 : 0;
+}
+
+}  // namespace dw::app

@@ -1,0 +1,43 @@
+// What a server was told by its command line, its environment and its file, put together; and dw
+// env:audit, which looks for what it was told in vain.
+#pragma once
+#include "server/access_log.hpp"
+#include "server/auth.hpp"
+#include "server/http_server.hpp"
+#include "server/settings.hpp"
+
+#include <string>
+#include <vector>
+
+namespace dw::app {
+
+struct ServerConfig {
+  server::Settings settings;
+  server::Auth auth;
+  server::HttpOptions http;
+  server::AccessLevel access = server::AccessLevel::errors;
+  server::LogFormat log_format = server::LogFormat::text;
+  std::vector<std::string> warnings;  // for the log, once it is set up; no secret is in them
+};
+
+// `flags` are settings by name, as the command line gave them. Reads the environment, the settings
+// file and token files anew each time. Fails with invalid_argument.
+Result<ServerConfig> load_server_config(const server::GivenSettings& flags);
+
+// The same from the environment alone, for a server that serves this machine and asks nobody who
+// they are.
+Result<server::Settings> load_dev_settings();
+
+// Settings that differ, and that a server reads only when it starts.
+std::vector<std::string> changed_for_next_start(const ServerConfig& before,
+                                                const ServerConfig& after);
+
+struct EnvAuditOptions {
+  bool strict = false;
+  bool json = false;
+};
+
+// Says which DW_ and WATERLINE_ variables nobody reads. Exit code 1 with `strict` if there are any.
+int run_env_audit(const EnvAuditOptions& options);
+
+}  // namespace dw::app
