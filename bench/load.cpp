@@ -78,9 +78,11 @@ EngineStats subtract(const EngineStats& after, const EngineStats& before) {
 
 class ClosedLoop {
  public:
-  ClosedLoop(Engine& engine, const LoadOptions& options)
-      : engine_(engine),
+  ClosedLoop(Workflows& workflows, const LoadOptions& options,
+             std::function<EngineStats()> store_stats)
+      : workflows_(workflows),
         options_(options),
+        store_stats_(std::move(store_stats)),
         type_(entry_of(options.workload).type),
         arguments_(arguments()),
         slots_(static_cast<std::size_t>(options.concurrency)) {}
@@ -91,7 +93,7 @@ class ClosedLoop {
     pause_until(Steady::now() + as_steady(options_.warmup_seconds));
 
     const auto threads = thread_use();
-    const auto stats = engine_.stats();
+    const auto stats = store_stats_();
     const double cpu = process_cpu_seconds();
     const auto from = Steady::now();
     const std::int64_t closed = closed_;
@@ -103,7 +105,7 @@ class ClosedLoop {
     result.workflows = closed_ - closed;
     result.seconds = seconds_since(from);
     result.cpu_seconds = process_cpu_seconds() - cpu;
-    result.store = subtract(engine_.stats(), stats);
+    result.store = subtract(store_stats_(), stats);
     result.threads = bench::subtract(thread_use(), threads);
     drain();
     check_completed();
@@ -133,7 +135,7 @@ class ClosedLoop {
 
   void launch(Slot& slot) {
     slot.started_at = Steady::now();
-    engine_.start_async(type_, {}, arguments_, [this, &slot](Result<WorkflowHandle> handle) {
+    workflows_.start_async(type_, {}, arguments_, [this, &slot](Result<WorkflowHandle> handle) {
       if (!handle) return refuse(slot, handle.error());
       handle->on_closed([this, &slot] { closed(slot); });
       if (options_.workload == Workload::wsig) say_go(*handle);
@@ -206,15 +208,16 @@ class ClosedLoop {
 
   // A workflow that fails closes, too, and faster: its speed would be a lie.
   void check_completed() const {
-    for (const RunInfo& run : engine_.runs(1000)) {
+    for (const RunInfo& run : workflows_.runs(1000)) {
       if (run.workflow_type == type_ && run.status != "completed") {
         throw std::runtime_error{fmt::format("run {} is {}", run.run_id, run.status)};
       }
     }
   }
 
-  Engine& engine_;
+  Workflows& workflows_;
   const LoadOptions options_;
+  const std::function<EngineStats()> store_stats_;
   const std::string type_;
   const Payload arguments_;
   std::vector<Slot> slots_;
@@ -265,7 +268,15 @@ Registry bench_registry() {
 }
 
 LoadResult run_load(Engine& engine, const LoadOptions& options) {
-  return ClosedLoop{engine, options}.run();
+  return ClosedLoop{engine, options, [&] { return engine.stats(); }}.run();
+}
+
+LoadResult run_load(Workflows& workflows, const LoadOptions& options) {
+  return ClosedLoop{workflows, options, [] { return EngineStats{}; }}.run();
+}
+
+std::string_view type_of(Workload workload) {
+  return entry_of(workload).type;
 }
 
 void fill(Engine& engine, Workload workload, std::int64_t count, int window,

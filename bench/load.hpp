@@ -46,6 +46,10 @@ struct LoadResult {
 // Runs the loop and waits until everything it started has closed. Throws std::runtime_error when a
 // workflow cannot be started or did not complete.
 LoadResult run_load(Engine& engine, const LoadOptions& options);
+// The same on a server: what its store did is not known here.
+LoadResult run_load(Workflows& workflows, const LoadOptions& options);
+// As its durable type.
+std::string_view type_of(Workload workload);
 
 // Starts `count` workflows, at most `window` of them not yet durable, without waiting for their
 // ends. `progress` is told the number started every now and then.

@@ -1,5 +1,6 @@
 // dw-bench: what we claim about speed, measured. Prints its settings and, as the last line of
 // stdout, one JSON object; everything for people goes to stderr.
+#include "http.hpp"
 #include "limit.hpp"
 #include "load.hpp"
 #include "one_run.hpp"
@@ -250,6 +251,18 @@ int run(int argc, char** argv) {
   add_load(embedded);
   add_store(embedded);
   add_common(embedded);
+  CLI::App* http = app.add_subcommand(
+      "http", "The server, a worker and this client, in three processes on loopback");
+  HttpBenchOptions http_options;
+  add_load(http);
+  add_http_options(*http, http_options);
+  add_common(http);
+  CLI::App* polls = app.add_subcommand("polls", "What long polls that wait cost the server");
+  add_polls_options(*polls, http_options);
+  add_common(polls);
+  CLI::App* http_worker = app.add_subcommand("http-worker", "");
+  http_worker->group("");  // for http itself, in another process
+  add_http_worker_options(*http_worker, http_options);
   CLI::App* limit = app.add_subcommand("limit", "SQLite without an engine, for w1");
   limit->add_option("--seconds", options.load.seconds, "Measured time")
       ->check(CLI::PositiveNumber)
@@ -284,6 +297,12 @@ int run(int argc, char** argv) {
   options.load.workload = parse_workload(options.workload);
   if (embedded->parsed()) {
     run_embedded(options);
+  } else if (http->parsed()) {
+    print_last_line(run_http(options.load, http_options));
+  } else if (polls->parsed()) {
+    print_last_line(run_polls(http_options));
+  } else if (http_worker->parsed()) {
+    run_http_worker(http_options);
   } else if (limit->parsed()) {
     run_limit_command(options);
   } else if (compare->parsed()) {

@@ -41,6 +41,10 @@ std::int64_t status_value(const fs::path& file, std::string_view key) {
   return 0;
 }
 
+fs::path process_directory(int process) {
+  return fs::path{"/proc"} / (process == 0 ? "self" : std::to_string(process));
+}
+
 std::string first_line(const fs::path& file) {
   std::ifstream in{file};
   std::string line;
@@ -81,14 +85,21 @@ double process_cpu_seconds() {
   return to_seconds(usage.ru_utime) + to_seconds(usage.ru_stime);
 }
 
-Memory resident_memory() {
-  return {status_value("/proc/self/status", "VmRSS:"), status_value("/proc/self/status", "VmHWM:")};
+double process_cpu_seconds(int process) {
+  double seconds = 0;
+  for (const ThreadUse& use : thread_use(process)) seconds += use.cpu_seconds;
+  return seconds;
 }
 
-std::vector<ThreadUse> thread_use() {
+Memory resident_memory(int process) {
+  const fs::path status = process_directory(process) / "status";
+  return {status_value(status, "VmRSS:"), status_value(status, "VmHWM:")};
+}
+
+std::vector<ThreadUse> thread_use(int process) {
   std::map<std::string, ThreadUse> by_name;
   std::error_code gone;  // threads may end while we look
-  for (const auto& task : fs::directory_iterator{"/proc/self/task", gone}) {
+  for (const auto& task : fs::directory_iterator{process_directory(process) / "task", gone}) {
     ThreadUse& use = by_name[first_line(task.path() / "comm")];
     use.threads += 1;
     // Nanoseconds on a core, and two numbers that we do not need.

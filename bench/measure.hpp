@@ -32,11 +32,14 @@ Spread spread_of(std::vector<double> values);
 // CPU seconds of the whole process so far, user and system.
 double process_cpu_seconds();
 
+// Of the threads that another process has now.
+double process_cpu_seconds(int process);
+
 struct Memory {
   std::int64_t now_kib = 0;
   std::int64_t peak_kib = 0;
 };
-Memory resident_memory();
+Memory resident_memory(int process = 0);  // 0: this one
 
 // Threads of one name, added up.
 struct ThreadUse {
@@ -47,7 +50,7 @@ struct ThreadUse {
   std::int64_t preemptions = 0;  // lost the core to somebody else
 };
 // Of the threads alive now; take two and subtract.
-std::vector<ThreadUse> thread_use();
+std::vector<ThreadUse> thread_use(int process = 0);  // 0: this one
 std::vector<ThreadUse> subtract(std::vector<ThreadUse> after, const std::vector<ThreadUse>& before);
 
 // What the disk under `path` is called, and whether syncing it means anything.
