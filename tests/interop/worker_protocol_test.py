@@ -397,5 +397,42 @@ class Leases(WireTest):
         self.assertEqual(types(self.poll()["history_events"])[-1], "ActivityCompleted")
 
 
+class RequestsMadeTwice(WireTest):
+    """A client that did not hear the answer asks again, with the same request_id."""
+
+    def ask_twice(self, path: str, body: Json) -> tuple[Json, Json]:
+        first = self.control("POST", path, body | {"request_id": "r1"}).body
+        self.restart()
+        return first, self.control("POST", path, body | {"request_id": "r1"}).body
+
+    def test_a_signal_is_received_once(self) -> None:
+        run = self.start()
+        first, second = self.ask_twice("/workflows/wf/signal/approve", {"input": ["ada"]})
+        self.assertEqual((first["command_id"], first["outcome"]), (second["command_id"], second["outcome"]))
+        self.assertEqual(types(self.history(run)).count("SignalReceived"), 1)
+
+    def test_an_update_runs_once_and_its_result_is_told_again(self) -> None:
+        task = self.started()
+        self.completed(self.complete(task, timer(3600)), task)
+        body = {"input": [5], "wait_for": "completed", "request_id": "r1"}
+        with ThreadPoolExecutor() as pool:
+            waiting = pool.submit(self.control, "POST", "/workflows/wf/update/raise", body)
+            task = self.poll()
+            self.completed(self.complete(task, {"type": "complete_update", "update_id": task["workflow_update_id"],
+                                                "result": envelope(6)}), task)
+            first = self.says(waiting.result(), 200, outcome="update_completed", result=6)
+        self.restart()
+        self.says(self.control("POST", "/workflows/wf/update/raise", body), 200, outcome="update_completed", result=6,
+                  update_id=first["update_id"])
+        self.nothing()
+
+    def test_who_cancelled_is_told_so_again(self) -> None:
+        run = self.start()
+        first, second = self.ask_twice("/workflows/wf/cancel", {"reason": "enough"})
+        self.assertEqual((first["command_id"], first["outcome"]), (second["command_id"], "cancelled"))
+        self.assertEqual(types(self.history(run)).count("CancelRequested"), 1)
+        self.refused(self.control("POST", "/workflows/wf/cancel", {"request_id": "r2"}), 409, "run_not_active")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -15,8 +15,8 @@ FLOORS = {
     "bundle": 4,
     "store": 5,
     "dispatch": 6, "client": 6, "runtime": 6, "sqlite": 6, "postgres": 6, "upkeep": 6,
-    "server": 7, "cli": 7, "worker": 7,
-    "embed": 8,
+    "server": 7, "cli": 7, "worker": 7, "handles": 7,
+    "embed": 8, "remote": 8,
     "sim": 9, "testing": 9,
     "main": 10,
 }
@@ -26,12 +26,12 @@ PUBLIC = {
     "error": "core", "result": "core", "time": "core", "ids": "core", "value": "core",
     "payload": "core", "convert": "core", "contract": "core",
     "exceptions": "core", "workflow": "runtime", "registry": "runtime",
-    "activity": "worker", "engine": "embed", "dw": "embed",
-    "testing": "testing", "upkeep": "embed",
+    "activity": "worker", "engine": "embed", "dw": "embed", "handle": "handles",
+    "testing": "testing", "upkeep": "embed", "client": "remote", "worker": "remote",
 }
 
 # Shared by sources of one room, included by no header: these may be heavy.
-INNER = {"server/http_connection.hpp"}
+INNER = {"server/http_connection.hpp", "client/http_pool.hpp"}
 
 HEAVY = re.compile(r'#include [<"](sqlite3\.h|libpq-fe\.h|boost/beast|boost/json|boost/asio)')
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<dw/([a-z_/]+)\.hpp>)')

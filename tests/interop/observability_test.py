@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+"""What operators see of a server, and what they tell it: settings, signals, logs, metrics."""
+import gzip
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import unittest
+import urllib.error
+import urllib.request
+
+DW = os.environ["DW_BINARY"]
+CONTROL = {"X-Durable-Workflow-Control-Plane-Version": "2"}
+
+
+def clean_environment(**extra: str) -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if not re.match("(DW|WATERLINE|WORKFLOW_V2)_", k)}
+    return {**kept, **extra}
+
+
+def refused(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    """A start that is expected to end by itself."""
+    with tempfile.TemporaryDirectory(prefix="dw-observed-") as directory:
+        return subprocess.run(
+            [DW, "server:start", "--data-dir", directory, *arguments],
+            env=clean_environment(DW_LISTEN="127.0.0.1:0", **environment), capture_output=True, text=True, timeout=60,
+            stdin=subprocess.DEVNULL)
+
+
+class Observed(unittest.TestCase):
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory(prefix="dw-observed-")
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+        self.process = None
+        self.addCleanup(self.kill)
+
+    def file(self, name: str, text: str) -> str:
+        path = self.directory / name
+        path.write_text(text)
+        path.chmod(0o600)
+        return str(path)
+
+    def start(self, toml: str, *arguments: str, **environment: str) -> dict:
+        """Starts a server with these settings and gives its ready line, as told to a descriptor."""
+        settings = self.file("dw.toml", toml)
+        reading, writing = os.pipe()
+        self.process = subprocess.Popen(
+            [DW, "server:start", "--config", settings, "--listen", "127.0.0.1:0", "--log-format",
+             "json", "--data-dir", str(self.directory / "data"), "--ready-fd", str(writing),
+             *arguments],
+            env=clean_environment(**environment), stdin=subprocess.DEVNULL, pass_fds=[writing],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        os.close(writing)
+        with os.fdopen(reading) as told:
+            line = told.read()
+        self.assertTrue(line, "the server ended before it was ready")
+        self.assertEqual(self.process.stdout.readline(), line)
+        ready = json.loads(line)
+        self.url = ready["listen"]
+        return ready
+
+    def ask(self, path: str, headers: dict | None = None, token: str = "", body: bytes | None = None):
+        request = urllib.request.Request(self.url + path, data=body, headers=headers or {})
+        if token:
+            request.add_header("Authorization", "Bearer " + token)
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return answer.status, answer.headers, answer.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.headers, error.read()
+
+    def hear(self, words: str) -> dict:
+        """Reads the log until a line has these words."""
+        for line in self.process.stderr:
+            told = json.loads(line)
+            if words in told.get("message", ""):
+                return told
+        self.fail(f"the server ended and never said '{words}'")
+
+    def reload(self) -> None:
+        self.process.send_signal(signal.SIGHUP)
+        self.hear("settings were read again")
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(60)
+        self.kill()
+        return code
+
+    def kill(self) -> None:
+        if self.process is None:
+            return
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        self.process = None
+
+    def test_it_says_when_it_serves_and_which_process_it_is(self) -> None:
+        pid_file = self.directory / "dw.pid"
+        ready = self.start(f'[server]\npid_file = "{pid_file}"\n')
+        self.assertEqual(ready["event"], "ready")
+        self.assertGreaterEqual(ready["recovery_ms"], 0)
+        self.assertEqual(pid_file.read_text().strip(), str(self.process.pid))
+        self.assertEqual(self.ask("/api/health")[0], 200)
+        self.assertEqual(self.stop(), 0)
+        self.assertFalse(pid_file.exists())
+
+    def test_metrics_are_for_whoever_has_a_role(self) -> None:
+        tokens = {"DW_ADMIN_TOKEN": "the-admins", "DW_WORKER_TOKEN": "the-workers"}
+        self.start("", **tokens)
+        self.assertEqual(self.ask("/metrics")[0], 401)
+        self.assertEqual(self.ask("/metrics", token="a-guess")[0], 401)
+        status, headers, body = self.ask("/metrics", token="the-workers")
+        self.assertEqual(status, 200)
+        self.assertIn("version=0.0.4", headers["Content-Type"])
+        text = body.decode()
+        for name in ("dw_build_info{", "dw_http_connections 1", "dw_store_commits_total ",
+                     "process_resident_memory_bytes ", 'route="/metrics",status="4xx"} 2'):
+            self.assertIn(name, text)
+
+    def test_metrics_may_be_opened_to_everybody(self) -> None:
+        self.start("[metrics]\nopen = true\n", DW_AUTH_TOKEN="secret")
+        self.assertEqual(self.ask("/metrics")[0], 200)
+        self.assertEqual(self.ask("/api/cluster/info")[0], 401)
+
+    def test_tokens_and_the_log_level_change_while_it_runs(self) -> None:
+        token_file = self.file("admin.token", "before\n")
+        toml = f'[auth]\nadmin_token_file = "{token_file}"\n[log]\nlevel = "info"\n'
+        self.start(toml)
+        self.assertEqual(self.ask("/api/namespaces", CONTROL, "before")[0], 200)
+        self.file("admin.token", "after\n")
+        self.assertEqual(self.ask("/api/namespaces", CONTROL, "before")[0], 200)
+        self.reload()
+        self.assertEqual(self.ask("/api/namespaces", CONTROL, "before")[0], 401)
+        self.assertEqual(self.ask("/api/namespaces", CONTROL, "after")[0], 200)
+        # What cannot be leaves everything as it was.
+        self.file("dw.toml", toml.replace("level", "levle"))
+        self.process.send_signal(signal.SIGHUP)
+        told = self.hear("settings stay as they were")
+        self.assertIn("did you mean log.level?", told["message"])
+        self.assertEqual(self.ask("/api/namespaces", CONTROL, "after")[0], 200)
+        # A setting for the next start is named.
+        self.file("dw.toml", toml + '[server]\ncompression = false\n')
+        self.process.send_signal(signal.SIGHUP)
+        self.assertIn("server.compression", self.hear("has changed")["message"])
+        self.assertEqual(self.stop(), 0)
+
+    def test_every_request_has_an_id_and_a_line_without_secrets(self) -> None:
+        log = self.directory / "access.log"
+        self.start(f'[log]\naccess = "all"\naccess_file = "{log}"\n', DW_OPERATOR_TOKEN="s3cr3t")
+        status, headers, _ = self.ask(
+            "/api/workflows/order-42?namespace=default&token=s3cr3t",
+            {**CONTROL, "X-Request-Id": "trace-7"}, "s3cr3t")
+        self.assertEqual((status, headers["X-Request-Id"]), (404, "trace-7"))
+        _, headers, _ = self.ask("/api/health", {"X-Request-Id": "not fit for a log"})
+        made = headers["X-Request-Id"]
+        self.assertRegex(made, "^[0-9A-Z]{26}$")
+        log.rename(self.directory / "access.log.1")
+        self.reload()
+        self.ask("/api/health", {"X-Request-Id": "after-the-move"})
+        self.assertEqual(self.stop(), 0)
+
+        old = (self.directory / "access.log.1").read_text()
+        self.assertNotIn("s3cr3t", old + log.read_text())
+        first, second = (json.loads(line) for line in old.splitlines())
+        self.assertEqual(
+            {k: first[k] for k in ("request_id", "method", "path", "route", "status", "role", "namespace")},
+            {"request_id": "trace-7", "method": "GET",
+             "path": "/api/workflows/order-42?namespace&token",
+             "route": "/api/workflows/{workflow}", "status": 404, "role": "operator",
+             "namespace": "default"})
+        self.assertEqual((second["request_id"], "role" in second), (made, False))
+        self.assertIn("after-the-move", log.read_text())
+
+    def test_a_variable_nobody_reads_is_warned_about(self) -> None:
+        self.start("", DW_ADMIN_TOKN="s3cr3t")
+        told = self.hear("DW_ADMIN_TOKN is not known")
+        self.assertEqual(told["level"], "warning")
+        self.assertNotIn("s3cr3t", told["message"])
+
+    def test_long_answers_are_compressed_for_those_who_ask(self) -> None:
+        self.start("")
+        plain = self.ask("/api/cluster/info")
+        self.assertIsNone(plain[1]["Content-Encoding"])
+        self.assertEqual(plain[1]["Vary"], "Accept-Encoding")
+        packed = self.ask("/api/cluster/info", {"Accept-Encoding": "deflate;q=0.5, gzip"})
+        self.assertEqual(packed[1]["Content-Encoding"], "gzip")
+        self.assertLess(len(packed[2]), len(plain[2]))
+        self.assertEqual(gzip.decompress(packed[2]), plain[2])
+        self.assertIsNone(self.ask("/api/health", {"Accept-Encoding": "gzip"})[1]["Content-Encoding"])
+
+    def test_compression_can_be_switched_off(self) -> None:
+        self.start("[server]\ncompression = false\n")
+        answer = self.ask("/api/cluster/info", {"Accept-Encoding": "gzip"})
+        self.assertIsNone(answer[1]["Content-Encoding"])
+
+    def test_the_default_namespace_has_the_name_it_was_given(self) -> None:
+        self.start('[server]\nnamespace = "shop"\n')
+        status, _, body = self.ask("/api/workflows", CONTROL)
+        self.assertEqual(status, 200, body)
+        self.assertEqual(self.ask("/api/workflows", {**CONTROL, "X-Namespace": "shop"})[0], 200)
+        self.assertEqual(self.ask("/api/workflows", {**CONTROL, "X-Namespace": "default"})[0], 404)
+
+
+class Misconfigured(unittest.TestCase):
+    def refusal(self, *arguments: str, **environment: str) -> str:
+        ended = refused(*arguments, **environment)
+        self.assertEqual(ended.returncode, 2, ended.stderr)
+        return ended.stderr
+
+    def test_a_key_that_is_not_there(self) -> None:
+        with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+            file.write("[server]\nlistn = ':1'\n")
+            file.flush()
+            told = self.refusal("--config", file.name)
+        self.assertIn(":2: there is no setting server.listn; did you mean server.listen?", told)
+
+    def test_values_that_cannot_be(self) -> None:
+        self.assertIn("--threads: 'many' is not a number", self.refusal("--threads", "many"))
+        self.assertIn("DW_LOG_LEVEL: 'loud' is none of", self.refusal(DW_LOG_LEVEL="loud"))
+        self.assertIn("is no address", self.refusal("--listen", "nowhere"))
+        self.assertIn("certificate and its key", self.refusal("--tls-cert", "a.pem"))
+        self.assertIn("no name for a namespace", self.refusal("--namespace", "A B"))
+        self.assertIn("cannot read the settings file", self.refusal("--config", "/nowhere.toml"))
+
+    def test_the_world_without_credentials(self) -> None:
+        self.assertIn("refusing to listen", self.refusal("--listen", "0.0.0.0:0"))
+
+    def test_two_tokens_for_one_role(self) -> None:
+        told = self.refusal(DW_ADMIN_TOKEN="s3cr3t", DW_ADMIN_TOKEN_FILE="/some/file")
+        self.assertIn("DW_ADMIN_TOKEN and DW_ADMIN_TOKEN_FILE are both set", told)
+        self.assertNotIn("s3cr3t", told)
+
+    def test_a_token_file_without_a_token(self) -> None:
+        self.assertIn("must hold one token", self.refusal("--admin-token-file", "/dev/null"))
+        self.assertIn("cannot read the token file", self.refusal("--worker-token-file", "/nowhere"))
+
+    def test_a_variable_nobody_reads(self) -> None:
+        told = self.refusal(DW_ADMIN_TOKN="s3cr3t", DW_ENV_AUDIT_STRICT="1")
+        self.assertIn("DW_ADMIN_TOKN is not known; did you mean DW_ADMIN_TOKEN?", told)
+        self.assertNotIn("s3cr3t", told)
+
+
+class EnvAudit(unittest.TestCase):
+    def audit(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
+        return subprocess.run([DW, "env:audit", *arguments], env=clean_environment(**environment),
+                              capture_output=True, text=True, timeout=60)
+
+    def test_nothing_to_say(self) -> None:
+        ended = self.audit("--strict", DW_LISTEN="127.0.0.1:1")
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+
+    def test_findings_are_named_and_strictness_is_asked_for(self) -> None:
+        ended = self.audit("--json", DW_LISTN="s3cr3t", WATERLINE_PATH="/w")
+        self.assertEqual(ended.returncode, 0)
+        found = json.loads(ended.stdout)["findings"]
+        self.assertEqual([(f["variable"], f["kind"], f["nearest"]) for f in found],
+                         [("DW_LISTN", "unknown", "DW_LISTEN"),
+                          ("WATERLINE_PATH", "without_effect", None)])
+        self.assertNotIn("s3cr3t", ended.stdout)
+        self.assertEqual(self.audit("--strict", DW_LISTN="x").returncode, 1)
+        self.assertEqual(self.audit("--strict", WATERLINE_PATH="x").returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
