@@ -140,10 +140,9 @@ struct Taker {
     return false;
   }
 
-  bool takes(const history::OpenActivity& activity) const {
-    const std::string_view on =
-        activity.queue.empty() ? std::string_view{"default"} : activity.queue;
-    return on == queue && (any_type || activity_types.contains(activity.type));
+  bool takes(std::string_view type, std::string_view on_queue) const {
+    return (on_queue.empty() ? std::string_view{"default"} : on_queue) == queue &&
+           (any_type || activity_types.contains(type));
   }
 };
 

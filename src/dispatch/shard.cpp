@@ -552,7 +552,7 @@ bool Shard::deliver_activity(Cell& cell, Build& build, const DeliverJob& job) {
   // Delivered twice: the attempt that runs here is alive and keeps its lease.
   if (activity->running() && leases_.contains(activity->attempt_id)) return false;
   if (held_elsewhere(cell, *activity, job, build.now)) return false;
-  if (offers_activity(*activity)) {
+  if (offers_activity(cell, *activity)) {
     if (!adopt(cell, *activity, build.now)) build.offers.push_back(offer_of(cell, *activity));
     return false;
   }

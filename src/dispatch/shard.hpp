@@ -114,7 +114,8 @@ class Shard final : public CommitListener {
   // Workers elsewhere
   struct TaskLease;
   bool offers_code_of(const Cell& cell) const;
-  bool offers_activity(const history::OpenActivity& activity) const;
+  bool takes_on(const Taker& taker, const Cell& cell, const history::OpenActivity& activity) const;
+  bool offers_activity(const Cell& cell, const history::OpenActivity& activity) const;
   bool task_held(const Cell& cell) const;
   Offer offer_of(const Cell& cell) const;
   Offer offer_of(const Cell& cell, const history::OpenActivity& activity) const;

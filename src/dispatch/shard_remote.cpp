@@ -68,8 +68,15 @@ bool Shard::offers_code_of(const Cell& cell) const {
   return parts_.offers && !runs_code_of(cell);
 }
 
-bool Shard::offers_activity(const OpenActivity& activity) const {
-  return parts_.offers && !activity.local && !parts_.activities.knows(activity.type);
+// One that is local goes where its workflow's code goes.
+bool Shard::offers_activity(const Cell& cell, const OpenActivity& activity) const {
+  if (activity.local) return offers_code_of(cell);
+  return parts_.offers && !parts_.activities.knows(activity.type);
+}
+
+bool Shard::takes_on(const Taker& taker, const Cell& cell, const OpenActivity& activity) const {
+  const std::string& queue = activity.local ? cell.run.state.start.queue : activity.queue;
+  return offers_activity(cell, activity) && taker.takes(activity.type, queue);
 }
 
 bool Shard::task_held(const Cell& cell) const {
@@ -85,14 +92,18 @@ Offer Shard::offer_of(const Cell& cell) const {
 }
 
 Offer Shard::offer_of(const Cell& cell, const OpenActivity& activity) const {
-  return {cell.address,   {activity.available_at, engine::task_id(cell.run.id, activity.task)},
-          activity.id,    activity.type,
-          activity.queue, {}};
+  const WorkflowStarted& start = cell.run.state.start;
+  return {cell.address,
+          {activity.available_at, engine::task_id(cell.run.id, activity.task)},
+          activity.id,
+          activity.type,
+          activity.local ? start.queue : activity.queue,
+          activity.local ? start.compatibility : ""};
 }
 
 // An activity that wants to be run, here or elsewhere.
 void Shard::announce(const Cell& cell, const OpenActivity& activity) {
-  if (offers_activity(activity)) {
+  if (offers_activity(cell, activity)) {
     parts_.listener.offered(offer_of(cell, activity));
   } else {
     parts_.listener.activity_ready(engine::delivery_of(cell.run, activity));
@@ -463,7 +474,7 @@ bool Shard::claim_activity(Cell& cell, Build& build, InFlight& record,
                            const ClaimActivityJob& job) {
   const auto& open = cell.run.state.activities;
   const auto activity = std::ranges::find(open, job.activity_id, &OpenActivity::id);
-  const bool free = activity != open.end() && offers_activity(*activity) &&
+  const bool free = activity != open.end() && offers_activity(cell, *activity) &&
                     activity->available_at <= build.now &&
                     !(activity->running() && leases_.contains(activity->attempt_id));
   if (!free) return job.reply(std::optional<ClaimedActivity>{}), false;
@@ -509,7 +520,7 @@ void Shard::put_back(const InFlight& record) {
 
 // An attempt from before this process began goes on, if a worker elsewhere made it.
 bool Shard::adopt(const Cell& cell, const OpenActivity& activity, Timestamp now) {
-  if (!activity.running() || !offers_activity(activity) || activity.lease_expires_at <= now ||
+  if (!activity.running() || !offers_activity(cell, activity) || activity.lease_expires_at <= now ||
       activity.lease_owner == parts_.owner) {
     return false;
   }

@@ -156,7 +156,7 @@ void Shard::start_activity(Cell& cell, Build& build, const ActivityId& id) {
   const auto& open = cell.run.state.activities;
   const auto activity = std::ranges::find(open, id, &OpenActivity::id);
   if (activity == open.end()) return;
-  if (build.taker && offers_activity(*activity) && build.taker->takes(*activity)) {
+  if (build.taker && takes_on(*build.taker, cell, *activity)) {
     if (!Taker::take(build.taker->activities)) return;
     if (auto lent = lend(cell, build, id, build.taker->owner)) {
       build.taken.push_back(*std::move(lent));
@@ -232,7 +232,7 @@ void Shard::post(Cell& cell, Build build, InFlight record) {
       const ActivityId activity_id = engine::activity_of(task);
       const auto activity = std::ranges::find(state.activities, activity_id, &OpenActivity::id);
       const bool due = task.key.available_at <= build.now;
-      if (due && activity != state.activities.end() && offers_activity(*activity)) {
+      if (due && activity != state.activities.end() && offers_activity(cell, *activity)) {
         record.offers.push_back(offer_of(cell, *activity));
       } else if (due && !activity_id.empty()) {
         record.ready.push_back(task);

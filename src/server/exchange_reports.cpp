@@ -10,7 +10,7 @@ namespace dw::server {
 namespace {
 
 constexpr std::size_t most_reports = 1'000;
-constexpr std::size_t most_native_commands = 1'000;
+constexpr std::size_t most_native_commands = 5'000;  // a barrier may have a thousand leaves
 
 TaskReport read_task_report(Fields& fields, const std::string& worker) {
   TaskReport report;
@@ -43,7 +43,7 @@ TaskReport read_task_report(Fields& fields, const std::string& worker) {
   if (!read) {
     report.unreadable = read.error();
   } else if (read->size() > most_native_commands) {
-    report.unreadable = Error{ErrorCode::invalid_argument, "a task has at most 1,000 commands"};
+    report.unreadable = Error{ErrorCode::invalid_argument, "a task has at most 5,000 commands"};
   } else {
     report.commands = *std::move(read);
   }

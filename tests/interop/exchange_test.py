@@ -66,6 +66,16 @@ class Rounds(ExchangeTest):
         self.says(self.exchange(workflow_tasks=[self.said(task, finished("hello ada"))]), 200)
         self.shows(self.described(), status="completed", output="hello ada")
 
+    def test_a_local_activity_goes_where_the_code_goes(self) -> None:
+        task = self.at_first_task()
+        answer = self.says(self.exchange(workflow_tasks=[self.said(task, GREET | {"local": True, "queue": ""})]), 200)
+        [work] = answer["tasks"]["activity"]
+        self.shows(work, activity_type="greet", attempt_number=1)
+        done = {"task_id": work["task_id"], "activity_attempt_id": work["activity_attempt_id"], "result": envelope(1)}
+        [task] = self.says(self.exchange(activity_tasks=[done]), 200)["tasks"]["workflow"]
+        self.exchange(workflow_tasks=[self.said(task, finished(1))], want={})
+        self.shows(self.described(), status="completed")
+
     def test_another_worker_is_shown_everything(self) -> None:
         task = self.at_first_task()
         self.exchange(workflow_tasks=[self.said(task, {"type": "start_timer", "step": 1, "delay_seconds": 0})],
