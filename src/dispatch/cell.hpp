@@ -4,6 +4,8 @@
 #include "dispatch/shard.hpp"
 #include "history/fold.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace dw::dispatch {
@@ -21,6 +23,11 @@ inline constexpr auto retry_delay = std::chrono::milliseconds{100};
 
 inline std::string instance_text(const InstanceKey& key) {
   return key.ns.str() + '/' + key.id.str();
+}
+
+// Whoever holds a workflow task, as it is remembered in case it did not hear our answer.
+inline std::string told(const TaskHolder& holder) {
+  return fmt::format("{}#{}.{}@{}", holder.task.view(), holder.attempt, holder.epoch, holder.owner);
 }
 
 // A start that did not come about.

@@ -99,6 +99,22 @@ struct ClaimedActivity {
   history::OpenActivity activity;  // as this attempt runs it
 };
 
+// What became durable together, in its stored form.
+struct StoredEvents {
+  std::int64_t first = 0;  // sequence of its first event
+  Timestamp at;
+  std::string events;
+};
+
+// For a Taker: what came of its report and is its to do.
+struct FollowUp {
+  std::vector<ClaimedActivity> activities = {};
+  std::optional<ClaimedTask> next = {};
+  // What was recorded, and its code has not seen. Only where the code waits for nothing but the one
+  // activity above: whoever runs that may let the code go on at once.
+  std::optional<StoredEvents> news = {};
+};
+
 struct TaskAnswer {
   bool recorded = false;
   // Why not: run_closed, run_timed_out, task_not_found, task_not_leased, lease_expired,
@@ -112,16 +128,15 @@ struct TaskAnswer {
   std::string lease_owner = {};
   std::optional<Timestamp> lease_expires_at = {};
   std::int64_t attempt = 0;  // the current one
-  // For a Taker: what came of its report and is its to do.
-  std::vector<ClaimedActivity> activities = {};
-  std::optional<ClaimedTask> next = {};
+  FollowUp then = {};
 };
 
 struct AttemptAnswer {
   bool recorded = false;
-  std::string reason = {};               // why not
-  bool retried = false;                  // it failed, and will be tried again
-  std::optional<ClaimedTask> next = {};  // for a Taker
+  std::string reason = {};  // why not
+  bool retried = false;     // it failed, and will be tried again
+  bool went_on = false;     // and what the code did with the result is recorded as well
+  FollowUp then = {};
 };
 
 // A worker elsewhere that takes on what its own report leads to, with the answer: no offer, no poll
@@ -205,12 +220,19 @@ struct HeartbeatJob {
 struct WatchJob {
   Reply<ClosedRun> reply;
 };
+// A worker that holds the code let it go on with the result before anybody had recorded that.
+struct WentAhead {
+  std::int64_t seen = 0;  // the last event its code knew of
+  Timestamp now;          // what its code took for now
+  std::vector<engine::WorkflowCommand> commands;
+};
 struct FinishActivityJob {
   engine::ActivityOutcome outcome;
   TaskId task = {};                  // as a worker elsewhere knows it
   std::string owner = {};            // that worker
   Reply<AttemptAnswer> answer = {};  // likewise
   std::shared_ptr<Taker> taker = {};
+  std::optional<WentAhead> ahead = {};
 };
 // A task came due: a timer, a deadline, an activity to deliver, workflow code to run. `done` tells
 // whoever paces deliveries that this one is settled.

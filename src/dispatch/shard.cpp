@@ -289,7 +289,7 @@ void Shard::do_job(Cell& cell, RunJob job) {
       (!cell.run.workflow_task || cell.run.workflow_task->id != done->holder.task)) {
     return cell.waiting.push_back(std::move(job));
   }
-  Build build{parts_.clock.now()};
+  Build build{moment_of(cell, job)};
   InFlight record;
   const bool decided = decide(cell, build, record, job);
   if (decided) drive(cell, build);
@@ -586,8 +586,9 @@ bool Shard::finish(Cell& cell, Build& build, InFlight& record, const FinishActiv
   const bool retried = std::ranges::any_of(reply.decision.events, [](const EventBody& body) {
     return std::holds_alternative<ActivityRetryScheduled>(body);
   });
-  record.answer = AttemptAnswer{true, {}, retried};
   add(cell, build, std::move(reply.decision));
+  const bool went_on = job.ahead && go_ahead(cell, build, job);
+  record.answer = AttemptAnswer{true, {}, retried, went_on};
   return true;
 }
 

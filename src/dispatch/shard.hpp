@@ -134,6 +134,15 @@ class Shard final : public CommitListener {
   void answer_with_next(const RunAddress& run, const std::shared_ptr<Taker>& taker,
                         const Reply<Answer>& reply, Answer answer);
   void put_back(const InFlight& record);
+  static std::shared_ptr<Taker> taker_of(const InFlight& record);
+  // What a native worker is fed with: the stored form of the events, commit by commit, as JSON.
+  static std::string native_history(std::span<const history::Event> events);
+  static void was_shown(Cell& cell, std::int64_t seen, const std::string& worker);
+  bool may_go_ahead(const Cell& cell, const FinishActivityJob& job, Timestamp now) const;
+  Timestamp moment_of(Cell& cell, RunJob& job);
+  bool go_ahead(Cell& cell, Build& build, const FinishActivityJob& job);
+  bool goes_on_alone(const Cell& cell, const Build& build) const;
+  FollowUp follow_up(Cell& cell, Build& build, const store::Transition& transition);
   void fail_task(Cell& cell, const FailTaskJob& job);
   void hold_task(Cell& cell, const HoldTaskJob& job);
   void give_up(TaskLease& lease, Timestamp then);

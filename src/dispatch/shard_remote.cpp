@@ -27,34 +27,6 @@ constexpr int most_overtaken = 3;
 // A longer history is loaded again for the next task rather than kept.
 constexpr std::int64_t most_kept_bytes = 64 * 1024;
 
-std::string told(const TaskHolder& holder) {
-  return fmt::format("{}#{}.{}@{}", holder.task.view(), holder.attempt, holder.epoch, holder.owner);
-}
-
-// What a native worker is fed with: the stored form of the events, commit by commit, as JSON. The
-// events of each are text, to be handed on unread.
-std::string native_history(std::span<const Event> events) {
-  std::string all;
-  JsonWriter out{all};
-  out.begin_array();
-  std::string stored;
-  for (auto first = events.begin(); first != events.end();) {
-    const auto end = std::find_if(first, events.end(), [&](const Event& event) {
-      return event.recorded_at != first->recorded_at;
-    });
-    stored.clear();
-    history::append_events(stored, std::span{first, end});
-    out.begin_object()
-        .field("first", first->sequence)
-        .field("at", to_micros(first->recorded_at))
-        .field("events", std::string_view{stored})
-        .end_object();
-    first = end;
-  }
-  out.end_array();
-  return all;
-}
-
 std::chrono::seconds pause_after(int failures) {
   const auto pause = first_retry * (1 << std::min(failures - 1, 5));
   return std::min<std::chrono::seconds>(pause, last_retry);
@@ -310,98 +282,6 @@ bool Shard::complete_task(Cell& cell, Build& build, InFlight& record, const Comp
   return true;
 }
 
-// Its commands say which steps they are, and were made with what the worker had been shown. What
-// came since does not disturb them, with few exceptions: then the code runs again.
-bool Shard::complete_native(Cell& cell, Build& build, InFlight& record,
-                            const CompleteTaskJob& job) {
-  TaskLease& lease = task_leases_.at(cell.run.id);
-  const std::int64_t seen = lease.seen;
-  const bool saw_all = !lease.news && seen == cell.run.state.last_sequence;
-  auto answered = [&] {
-    task_leases_.erase(cell.run.id);
-    cell.run.answered = told(job.holder);
-    TaskAnswer answer = about(cell);
-    answer.recorded = true;
-    record.answer = std::move(answer);
-    return true;
-  };
-  if (job.blocked) {
-    cell.held_by.clear();
-    block(cell, build, *job.blocked);
-    return answered();
-  }
-  engine::Progress progress{job.commands, {}, job.spoiled};
-  mark_taken_ids(cell, build, progress);
-  auto ctx = context(build.now);
-  if (job.code_time) ctx.code_time = std::min(*job.code_time, build.now);
-  auto decision = engine::decide_workflow_task(cell.run, progress.commands, ctx);
-  if (!decision && !saw_all) {
-    give_up(lease, build.now);
-    cell.held_by.clear();
-    TaskAnswer no = about(cell);
-    no.reason = "overtaken";
-    no.message = decision.error().message;
-    return job.reply(std::move(no)), false;
-  }
-  if (!decision) {
-    cell.held_by.clear();
-    block(cell, build,
-          {"task_failure", cell.run.state.steps + 1, {}, {}, decision.error().message});
-    return answered();
-  }
-  build.taker = job.taker.get();
-  add(cell, build, *std::move(decision));
-  if (cell.run.state.open()) {
-    if (seen > 0) {
-      std::erase_if(cell.unseen, [&](const Event& event) { return event.sequence <= seen; });
-      cell.from_first = false;
-      cell.commits = {};
-      cell.held_by = job.spoiled ? "" : job.holder.owner;
-    }
-    build.wake |= !saw_all || job.spoiled;
-  }
-  return answered();
-}
-
-// Who takes on the run's next task with the answer to its report, if anybody does: the task is not
-// offered to others then.
-std::shared_ptr<Taker> Shard::goes_on_with(InFlight& record) {
-  std::shared_ptr<Taker> taker;
-  if (auto* job = std::get_if<RunJob>(&record.job)) {
-    if (const auto* done = std::get_if<CompleteTaskJob>(job)) taker = done->taker;
-    if (const auto* finish = std::get_if<FinishActivityJob>(job)) taker = finish->taker;
-  }
-  const auto cell = taker ? cells_.find(record.run.run_id) : cells_.end();
-  if (cell == cells_.end() || cell->second->held_by != taker->owner) return {};
-  const auto own = std::ranges::find_if(record.offers, [&](const Offer& offer) {
-    return offer.activity.empty() && offer.run.run_id == record.run.run_id;
-  });
-  if (own == record.offers.end() || !Taker::take(taker->tasks)) return {};
-  record.offers.erase(own);
-  return taker;
-}
-
-template <typename Answer>
-void Shard::answer_with_next(const RunAddress& run, const std::shared_ptr<Taker>& taker,
-                             const Reply<Answer>& reply, Answer answer) {
-  if (!taker) return reply(std::move(answer));
-  ClaimTaskJob next;
-  next.owner = taker->owner;
-  next.habit = engine::WorkerHabit::native;
-  next.reply = [reply, answer = std::make_shared<Answer>(std::move(answer))](
-                   Result<std::optional<ClaimedTask>> claimed) {
-    // Without it the report was heard all the same.
-    if (claimed) answer->next = *std::move(claimed);
-    reply(std::move(*answer));
-  };
-  perform(run, std::move(next));
-}
-
-template void Shard::answer_with_next(const RunAddress&, const std::shared_ptr<Taker>&,
-                                      const Reply<TaskAnswer>&, TaskAnswer);
-template void Shard::answer_with_next(const RunAddress&, const std::shared_ptr<Taker>&,
-                                      const Reply<AttemptAnswer>&, AttemptAnswer);
-
 void Shard::fail_task(Cell& cell, const FailTaskJob& job) {
   const Timestamp now = parts_.clock.now();
   if (auto no = not_held(cell, job.holder, now)) return job.reply(*std::move(no));
@@ -480,42 +360,6 @@ bool Shard::claim_activity(Cell& cell, Build& build, InFlight& record,
   if (!free) return job.reply(std::optional<ClaimedActivity>{}), false;
   if (auto lent = lend(cell, build, job.activity_id, job.owner)) record.answer = *std::move(lent);
   return true;
-}
-
-// Gives an activity to a worker elsewhere. Nothing: it has been lost too often, and ends here.
-std::optional<ClaimedActivity> Shard::lend(Cell& cell, Build& build, const ActivityId& id,
-                                           const std::string& owner) {
-  const auto& open = cell.run.state.activities;
-  const auto activity = std::ranges::find(open, id, &OpenActivity::id);
-  // Nobody can ask a worker elsewhere whether it is alive: one that may take longer is not rushed.
-  engine::Settings settings = parts_.settings;
-  if (const auto longest = activity->retry_policy.start_to_close_timeout) {
-    settings.activity_lease = std::max(settings.activity_lease, std::chrono::seconds{*longest});
-  }
-  ids_->now = build.now;
-  auto started = engine::decide_start_activity(cell.run, id, owner, {build.now, *ids_, settings});
-  if (started.attempt) {
-    leases_[*started.attempt] = {
-        cell.address, id,        build.now + settings.activity_lease,
-        build.now,    build.now, std::make_shared<std::atomic<bool>>(false),
-        true};
-  }
-  add(cell, build, std::move(started.decision));
-  if (!started.attempt) return std::nullopt;
-  const auto& running = *std::ranges::find(open, id, &OpenActivity::id);
-  return ClaimedActivity{cell.address, engine::task_id(cell.run.id, running.task), running};
-}
-
-// The commit did not come about: what it would have given away is nobody's.
-void Shard::put_back(const InFlight& record) {
-  if (const auto* claimed = std::get_if<ClaimedActivity>(&record.answer)) {
-    leases_.erase(claimed->activity.attempt_id);
-  }
-  const auto* answer = std::get_if<TaskAnswer>(&record.answer);
-  if (!answer || answer->activities.empty()) return;
-  for (const ClaimedActivity& lent : answer->activities) leases_.erase(lent.activity.attempt_id);
-  const auto& job = std::get<CompleteTaskJob>(std::get<RunJob>(record.job));
-  job.taker->activities += static_cast<std::int64_t>(answer->activities.size());
 }
 
 // An attempt from before this process began goes on, if a worker elsewhere made it.

@@ -253,7 +253,9 @@ void Shard::post(Cell& cell, Build build, InFlight record) {
   }
 
   if (auto* answer = std::get_if<TaskAnswer>(&record.answer)) {
-    answer->activities = std::move(build.taken);
+    answer->then = follow_up(cell, build, transition);
+  } else if (auto* heard = std::get_if<AttemptAnswer>(&record.answer)) {
+    heard->then = follow_up(cell, build, transition);
   }
   record.run = cell.address;
   record.generation = cell.generation;

@@ -24,8 +24,13 @@ void AttemptBeats::begin(const ActivityTask& task, Flag cancelled, Timestamp now
   attempts_.insert_or_assign(task.attempt_id, std::move(attempt));
 }
 
+bool AttemptBeats::end(const AttemptId& id) {
+  const auto ended = attempts_.extract(id);
+  return !ended.empty() && !ended.mapped().ever_sent;
+}
+
 Beat AttemptBeats::send(const AttemptId& id, Attempt& attempt, Timestamp now) {
-  attempt.under_way = true;
+  attempt.under_way = attempt.ever_sent = true;
   attempt.news = false;
   attempt.sent_at = now;
   return {attempt.task_id, id, attempt.progress};

@@ -22,7 +22,8 @@ class AttemptBeats {
 
   // `cancelled` is set once nobody waits for the outcome any more.
   void begin(const ActivityTask& task, Flag cancelled, Timestamp now);
-  void end(const AttemptId& attempt) { attempts_.erase(attempt); }
+  // True if the server has heard nothing of it since it began.
+  bool end(const AttemptId& attempt);
 
   // The activity says that it is alive. Gives what is to be sent on, if it is.
   std::optional<Beat> alive(const AttemptId& attempt, std::optional<Value> progress, Timestamp now);
@@ -43,6 +44,7 @@ class AttemptBeats {
     std::optional<std::chrono::microseconds> keep_every;  // absent: it must speak for itself
     Timestamp sent_at;
     bool under_way = false;
+    bool ever_sent = false;
     std::optional<Value> progress = {};  // as it was told last
     bool news = false;                   // and it was not sent yet
   };

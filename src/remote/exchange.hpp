@@ -40,6 +40,8 @@ struct ActivityTask {
   Payload arguments;
   Timestamp lease_expires_at;
   std::optional<std::chrono::seconds> heartbeat_timeout = {};
+  // The code that waits for it sits here, and waits for nothing else.
+  bool code_goes_on = false;
 };
 
 struct QueryTask {
@@ -75,10 +77,19 @@ struct WorkflowReport {
   std::variant<RanCode, engine::Blocked, CouldNotRun> outcome;
 };
 
+// The code that waited for an activity went on with its result before anybody recorded that.
+struct WentAhead {
+  RunId run_id;
+  std::uint64_t serial = 0;  // like WorkflowReport's
+  std::int64_t seen = 0;     // the last event of the server's that the code knew
+  Timestamp now;             // what it took for now
+  std::string commands;
+};
 struct ActivityReport {
   std::string task_id;
   AttemptId attempt_id;
   std::variant<Payload, history::Failure> outcome;
+  std::optional<WentAhead> ahead = {};
 };
 
 struct QueryRefusal {
@@ -98,6 +109,10 @@ struct Verdict {
   bool recorded = false;
   std::string reason = {};  // why not
   std::string message = {};
+  bool went_on = false;  // an activity's: what the code did with the result is recorded as well
+  // What came of it and the code has not seen. There is some where the code waits for nothing but
+  // one activity, which came along: once that is done, the code may go on at once.
+  std::vector<HistoryPiece> news = {};
 };
 
 // ---- one request and its answer

@@ -55,6 +55,14 @@ void write_report(JsonWriter& out, const ActivityReport& report) {
         .field("properties", failure.properties)
         .end_object();
   }
+  if (report.ahead) {
+    out.key("ahead")
+        .begin_object()
+        .field("seen", report.ahead->seen)
+        .field("now", to_micros(report.ahead->now))
+        .field("commands", report.ahead->commands)
+        .end_object();
+  }
   out.end_object();
 }
 
@@ -95,6 +103,8 @@ std::size_t size_of_reports(const std::vector<Report>& reports) {
       if (const auto* ran = std::get_if<RanCode>(&workflow->outcome)) {
         bytes += ran->commands.size() * 5 / 4;
       }
+    } else if (const auto* activity = std::get_if<ActivityReport>(&report)) {
+      if (activity->ahead) bytes += activity->ahead->commands.size() * 5 / 4;
     }
   }
   return bytes;
@@ -234,8 +244,10 @@ QueryTask query_task_in(AnswerReader& task) {
 std::vector<Verdict> verdicts_in(AnswerReader& answer, std::string_view key) {
   std::vector<Verdict> verdicts;
   answer.each(key, [&](AnswerReader& one) {
-    verdicts.push_back(
-        {one.flag("recorded"), one.text_or_none("reason"), one.text_or_none("message")});
+    const auto* went_on = one.find("went_on");
+    verdicts.push_back({one.flag("recorded"), one.text_or_none("reason"),
+                        one.text_or_none("message"),
+                        went_on && went_on->if_bool() && went_on->as_bool(), history_in(one)});
   });
   return verdicts;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <future>
+#include <unordered_set>
 
 namespace dw::remote {
 namespace {
@@ -53,6 +54,7 @@ WorkerImpl::WorkerImpl(const Registry& registry, const WorkerOptions& options)
   const Seat::Ports ports{
       [this](Report one) { report(std::move(one)); },
       [this](WorkflowTask task) { ask_for_history(std::move(task)); },
+      [this] { return clock_.now(); },
   };
   for (std::size_t i = 0; i < count; ++i) {
     seats_.push_back(std::make_unique<SeatRoom>(
@@ -246,7 +248,9 @@ void WorkerImpl::hear_refusal(std::uint64_t id, const client::HttpReply& reply) 
 }
 
 void WorkerImpl::hand_out(std::vector<Settled> settled, Tasks tasks) {
+  std::unordered_set<RunId> going_on;
   for (Settled& one : settled) {
+    if (!one.verdict.news.empty()) going_on.insert(one.run_id);
     if (!one.verdict.recorded) {
       spdlog::debug("a report was not taken: {} {} run={} worker={}", one.verdict.reason,
                     one.verdict.message, one.run_id.view(), worker_id());
@@ -263,12 +267,15 @@ void WorkerImpl::hand_out(std::vector<Settled> settled, Tasks tasks) {
     ForSeat& batch = for_seats_[i];
     if (batch.settled.empty() && batch.tasks.empty() && batch.queries.empty()) continue;
     seats_[i]->executor.post([&seat = seats_[i]->seat, batch = std::exchange(batch, {})]() mutable {
-      for (const Settled& one : batch.settled) seat.settle(one);
+      for (Settled& one : batch.settled) seat.settle(std::move(one));
       for (WorkflowTask& task : batch.tasks) seat.take(std::move(task));
       for (QueryTask& task : batch.queries) seat.take(std::move(task));
     });
   }
-  std::ranges::move(tasks.activity, std::back_inserter(activities_to_begin_));
+  for (ActivityTask& task : tasks.activity) {
+    task.code_goes_on = going_on.contains(task.run_id);
+    activities_to_begin_.push_back(std::move(task));
+  }
   begin_activities();
 }
 
@@ -305,6 +312,8 @@ void WorkerImpl::begin(ActivityTask task) {
     const std::lock_guard lock{beats_mutex_};
     beats_.begin(task, cancelled, clock_.now());
   }
+  std::optional<RunId> going_on;
+  if (task.code_goes_on) going_on = task.run_id;
   dispatch::ActivityWork work;
   work.ns = Namespace{options_.ns};
   work.instance_id = std::move(task.instance_id);
@@ -316,14 +325,26 @@ void WorkerImpl::begin(ActivityTask task) {
   work.arguments = std::move(task.arguments);
   work.cancelled = cancelled;
   work.listener = this;
-  activities_.run(
-      std::move(work), [this, id = std::move(task.task_id)](engine::ActivityOutcome outcome) {
-        {
-          const std::lock_guard lock{beats_mutex_};
-          beats_.end(outcome.attempt_id);
-        }
-        report(ActivityReport{id, std::move(outcome.attempt_id), std::move(outcome.outcome)});
-      });
+  activities_.run(std::move(work),
+                  [this, going_on, id = std::move(task.task_id)](engine::ActivityOutcome outcome) {
+                    finished(going_on, id, std::move(outcome));
+                  });
+}
+
+void WorkerImpl::finished(const std::optional<RunId>& going_on, const std::string& task,
+                          engine::ActivityOutcome outcome) {
+  bool was_quiet = false;
+  {
+    const std::lock_guard lock{beats_mutex_};
+    was_quiet = beats_.end(outcome.attempt_id);
+  }
+  ActivityReport done{task, std::move(outcome.attempt_id), std::move(outcome.outcome)};
+  // Signs of life are events, too, and nobody here knows which of them are recorded.
+  if (!going_on || !was_quiet) return report(std::move(done));
+  auto& room = *seats_[seat_of(*going_on)];
+  room.executor.post(
+      [&seat = room.seat, run = *going_on, activity = std::move(outcome.activity_id),
+       done = std::move(done)]() mutable { seat.finished(run, activity, std::move(done)); });
 }
 
 void WorkerImpl::activity_alive(const dispatch::ActivityWork& work, std::optional<Value> progress) {

@@ -54,6 +54,9 @@ class WorkerImpl final : private dispatch::AttemptListener {
 
   // ---- from any thread
   void report(Report report);
+  // An activity has ended; `going_on` is the run whose code sits here and waits for nothing else.
+  void finished(const std::optional<RunId>& going_on, const std::string& task,
+                engine::ActivityOutcome outcome);
   void activity_alive(const dispatch::ActivityWork& work, std::optional<Value> progress) override;
   void send_beat(const Beat& beat);
   void ask_for_history(WorkflowTask task);

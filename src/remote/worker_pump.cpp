@@ -31,6 +31,7 @@ std::size_t bytes_of(const Report& report) {
       const auto& failure = std::get<history::Failure>(activity->outcome);
       bytes += failure.message.size() + (failure.properties ? bytes_of(*failure.properties) : 0);
     }
+    if (activity->ahead) bytes += activity->ahead->commands.size() * 5 / 4;
   } else if (const auto* result = std::get_if<Payload>(&std::get<QueryReport>(report).outcome)) {
     bytes += bytes_of(*result);
   }
@@ -41,6 +42,15 @@ std::int64_t& counter_for(Counts& counts, const Report& report) {
   if (std::holds_alternative<WorkflowReport>(report)) return counts.workflow;
   if (std::holds_alternative<ActivityReport>(report)) return counts.activity;
   return counts.query;
+}
+
+// What usually comes of it: code asks for an activity, an activity's end wakes code. Code that went
+// ahead has been woken.
+Counts follow_up_of(const Report& report) {
+  if (std::holds_alternative<WorkflowReport>(report)) return {1, 1, 0};
+  const auto* activity = std::get_if<ActivityReport>(&report);
+  if (!activity) return {0, 0, 1};
+  return {activity->ahead ? 0 : 1, 1, 0};
 }
 
 template <typename Change>
@@ -69,6 +79,7 @@ Report shortened(const Report& report) {
   }
   if (const auto* activity = std::get_if<ActivityReport>(&report)) {
     ActivityReport other = *activity;
+    other.ahead.reset();
     // What it makes will not be smaller next time.
     other.outcome = history::Failure{"dw::EngineError", {}, std::string{why}, true};
     return other;
@@ -132,14 +143,17 @@ const Exchange* Pump::next_with_reports() {
   UnderWay next;
   next.kept = take_batch();
   next.exchange.reports.reserve(next.kept.size());
+  Counts follow_ups;
   for (Waiting& one : next.kept) {
     ++counter_for(next.reported, one.report);
+    follow_ups = sum(follow_ups, follow_up_of(one.report));
     next.exchange.reports.push_back(std::move(one.report));
   }
   if (!draining_) {
-    // Its own, and half of what is left: the other requests can use some as well.
-    next.exchange.want = each_kind(room(next.reported), next.reported, [](auto room, auto own) {
-      return std::max(std::min(room, own), (room + 1) / 2);
+    // What they lead to, and some of what is left: the other requests can use it as well.
+    next.exchange.want = each_kind(room(next.reported), follow_ups, [](auto room, auto own) {
+      const auto mine = std::min(room, own);
+      return mine + (room - mine + 3) / 4;
     });
   }
   ++reporting_;
@@ -153,6 +167,9 @@ const Exchange* Pump::next_parked() {
   next.exchange.want = each_kind(room({}), limits_.capacity, [](auto room, auto all) {
     return std::min(room, std::max<std::int64_t>(1, all / 2));
   });
+  // Most activities come that way.
+  next.exchange.want.activity = std::min(next.exchange.want.activity,
+                                         std::max<std::int64_t>(1, limits_.capacity.activity / 4));
   if (next.exchange.want.workflow == 0 && next.exchange.want.activity == 0) return nullptr;
   next.exchange.wait = limits_.wait;
   parked_ = true;
@@ -205,10 +222,16 @@ Result<std::vector<Settled>> Pump::answered(std::uint64_t id, const ExchangeAnsw
   held_ = sum(held_, {size_of(answer.tasks.workflow), size_of(answer.tasks.activity),
                       size_of(answer.tasks.query)});
   std::vector<Settled> settled;
-  auto verdict = answer.workflow.begin();
+  auto of_workflow = answer.workflow.begin();
+  auto of_activity = answer.activity.begin();
   for (const Waiting& one : ended.kept) {
     if (const auto* report = std::get_if<WorkflowReport>(&one.report)) {
-      settled.push_back({report->run_id, report->serial, *verdict++});
+      settled.push_back({report->run_id, report->serial, *of_workflow++});
+    } else if (const auto* finish = std::get_if<ActivityReport>(&one.report)) {
+      const Verdict& verdict = *of_activity++;
+      if (!finish->ahead) continue;
+      settled.push_back({finish->ahead->run_id, finish->ahead->serial, verdict});
+      settled.back().verdict.recorded = verdict.went_on;
     }
   }
   return settled;

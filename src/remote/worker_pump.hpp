@@ -20,7 +20,7 @@ struct PumpLimits {
   std::chrono::milliseconds last_pause{5'000};
 };
 
-// What became of a report about workflow code.
+// What became of what workflow code did.
 struct Settled {
   RunId run_id;
   std::uint64_t serial = 0;

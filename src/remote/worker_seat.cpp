@@ -42,7 +42,13 @@ Seat::Warm* Seat::trusted(const RunId& run) {
 }
 
 void Seat::take(WorkflowTask task) {
-  const auto* warm = trusted(task.run_id);
+  auto* warm = trusted(task.run_id);
+  // What it was told already does not come again.
+  if (warm && !warm->news.empty()) {
+    task.history.insert(task.history.begin(), std::make_move_iterator(warm->news.begin()),
+                        std::make_move_iterator(warm->news.end()));
+    warm->news.clear();
+  }
   const std::int64_t first = task.history.empty() ? 0 : task.history.front().first;
   if (warm && first <= warm->seen + 1) return run(task, warm->seen);
   forget(task.run_id);
@@ -94,12 +100,59 @@ void Seat::report(const WorkflowTask& task, decltype(WorkflowReport::outcome) ou
       WorkflowReport{task.task_id, task.attempt, task.run_id, ++serial_, std::move(outcome)});
 }
 
-void Seat::settle(const Settled& settled) {
+void Seat::settle(Settled settled) {
   const auto found = warm_.find(settled.run_id);
   // What is said of an earlier report says nothing about the code that is here now.
   if (found == warm_.end() || found->second.unconfirmed != settled.serial) return;
   if (!settled.verdict.recorded) return forget(settled.run_id);
-  found->second.unconfirmed = 0;
+  Warm& warm = found->second;
+  warm.unconfirmed = 0;
+  warm.news = std::move(settled.verdict.news);
+  warm.told_at = ports_.now();
+}
+
+// ---- going ahead
+
+void Seat::finished(const RunId& run, const ActivityId& activity, ActivityReport report) {
+  // A failure may be tried again: that is not for us to say.
+  if (const auto* result = std::get_if<Payload>(&report.outcome)) {
+    report.ahead = go_ahead(run, {activity, report.attempt_id, *result});
+  }
+  ports_.report(std::move(report));
+}
+
+// Shows the code what the server will record, dated by the server's clock as far as it is known
+// here: never later than that will say. Nothing: it stays where it is, or is dropped.
+std::optional<WentAhead> Seat::go_ahead(const RunId& run, history::ActivityCompleted completed) {
+  const auto* warm = trusted(run);
+  if (!warm || warm->news.empty()) return std::nullopt;
+  const auto since = std::max(ports_.now() - warm->told_at, Duration::zero());
+  WentAhead ahead{.run_id = run, .now = warm->news.back().at + since, .commands = {}};
+  auto events = events_after(warm->seen, warm->news);
+  if (!events) return std::nullopt;
+  ahead.seen = events->empty() ? warm->seen : events->back().sequence;
+  events->push_back({ahead.seen + 1, ahead.now, std::move(completed)});
+
+  engine::Progress progress;
+  bool went_well = true;
+  try {
+    progress = host_.run(run, *events, ahead.now);
+  } catch (const std::exception&) {
+    went_well = false;
+  }
+  if (!went_well || progress.blocked || progress.spoiled) {
+    // It has seen what is not recorded yet. Once that is, it runs again and has its say.
+    forget(run);
+    return std::nullopt;
+  }
+  ahead.serial = ++serial_;
+  if (ends_the_run(progress.commands)) {
+    forget(run);
+  } else {
+    keep(run, ahead.seen + 1, ahead.serial);
+  }
+  engine::append_commands(ahead.commands, progress.commands);
+  return ahead;
 }
 
 // ---- suspended code
@@ -114,6 +167,7 @@ void Seat::keep(const RunId& run, std::int64_t seen, std::uint64_t unconfirmed) 
   }
   warm.seen = seen;
   warm.unconfirmed = unconfirmed;
+  warm.news.clear();
   while (warm_.size() > std::max<std::size_t>(1, max_warm_)) {
     const RunId oldest = by_use_.front();
     forget(oldest);

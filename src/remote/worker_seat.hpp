@@ -20,14 +20,18 @@ class Seat {
     // The code is not here (any more): all of the run's history is needed. The answer comes back by
     // take_whole().
     std::function<void(WorkflowTask task)> ask_for_history;
+    std::function<Timestamp()> now;  // by this machine's clock
   };
   Seat(dispatch::WorkflowHost& host, std::size_t max_warm, Ports ports)
       : host_(host), max_warm_(max_warm), ports_(std::move(ports)) {}
 
   void take(WorkflowTask task);
   void take_whole(WorkflowTask task, Result<std::vector<HistoryPiece>> history);
-  void settle(const Settled& settled);
+  void settle(Settled settled);
   void take(QueryTask task);
+  // An activity of this run has ended here. Where the code waits for nothing else, it goes on at
+  // once, and both are reported together.
+  void finished(const RunId& run, const ActivityId& activity, ActivityReport report);
 
   // Drops all code: it must not outlive its thread.
   void forget_all();
@@ -37,13 +41,17 @@ class Seat {
   // Suspended code.
   struct Warm {
     std::int64_t seen = 0;  // the last event it was shown
-    std::uint64_t unconfirmed =
-        0;  // the report that must be recorded for it to be what history says
+    // The report that must be recorded for it to be what history says.
+    std::uint64_t unconfirmed = 0;
+    // What the server has recorded since, if the code may go on without asking.
+    std::vector<HistoryPiece> news;
+    Timestamp told_at;  // of that, by this machine's clock
     std::list<RunId>::iterator place;
   };
 
   Warm* trusted(const RunId& run);
   void run(const WorkflowTask& task, std::int64_t seen);
+  std::optional<WentAhead> go_ahead(const RunId& run, history::ActivityCompleted completed);
   void keep(const RunId& run, std::int64_t seen, std::uint64_t unconfirmed);
   void forget(const RunId& run);
   void report(const WorkflowTask& task, decltype(WorkflowReport::outcome) outcome);

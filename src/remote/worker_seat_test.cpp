@@ -86,7 +86,20 @@ class WorkerSeat : public ::testing::Test {
   Seat seat{host,
             2,
             {[this](Report report) { reports.push_back(std::move(report)); },
-             [this](WorkflowTask task) { wanting_history.push_back(std::move(task)); }}};
+             [this](WorkflowTask task) { wanting_history.push_back(std::move(task)); },
+             [this] { return now; }}};
+  Timestamp now = worker_seat_noon + std::chrono::hours{3};  // clocks differ
+
+  // Code that waits for one activity, which was given to this worker.
+  void waits_for_activity() {
+    seat.take(task(run_a, {piece(1, 2)}));
+    seat.settle({run_a, last_report().serial, {.recorded = true, .news = {piece(3, 2)}}});
+  }
+  const ActivityReport& finish(decltype(ActivityReport::outcome) outcome = Payload{"json", "9"}) {
+    seat.finished(run_a, ActivityId{"activity"},
+                  {"activity-task", AttemptId{"attempt"}, std::move(outcome)});
+    return std::get<ActivityReport>(reports.back());
+  }
 };
 
 TEST_F(WorkerSeat, RunsCodeFromItsFirstEventAndReportsWhatItAsksFor) {
@@ -214,6 +227,59 @@ TEST_F(WorkerSeat, DropsTheCodeThatWasUsedLongestAgo) {
   seat.take(task(RunId{"run-c"}, {piece(1, 1)}));
   EXPECT_THAT(host.suspended, ElementsAre(run_a, RunId{"run-c"}));
   seat.forget_all();
+  EXPECT_THAT(host.suspended, IsEmpty());
+}
+
+// ---- going ahead
+
+TEST_F(WorkerSeat, LetsCodeGoOnWithAResultAndReportsBoth) {
+  waits_for_activity();
+  now += std::chrono::milliseconds{250};
+  host.next.commands = {engine::StartTimer{2, 60}};
+  const auto& ahead = finish().ahead;
+  EXPECT_THAT(host.seen[run_a], ElementsAre(1, 2, 3, 4, 5)) << "its result last";
+  ASSERT_TRUE(ahead);
+  EXPECT_EQ(ahead->seen, 4);
+  EXPECT_EQ(ahead->now, worker_seat_noon + std::chrono::milliseconds{250}) << "the server's clock";
+  EXPECT_EQ(engine::parse_commands(ahead->commands)->size(), 1u);
+
+  seat.settle({run_a, ahead->serial, {.recorded = true, .news = {piece(5, 3)}}});
+  EXPECT_EQ(finish().ahead->seen, 7) << "and so on, from one activity to the next";
+}
+
+TEST_F(WorkerSeat, DropsCodeThatWentAheadInVain) {
+  waits_for_activity();
+  const auto serial = finish().ahead->serial;
+  seat.settle({run_a, serial, {.recorded = false}});
+  EXPECT_THAT(host.suspended, IsEmpty());
+}
+
+TEST_F(WorkerSeat, LeavesCodeWhereItIsWhenAnActivityFails) {
+  waits_for_activity();
+  EXPECT_FALSE(finish(history::Failure{"Error", {}, "no", false}).ahead);
+  seat.take(task(run_a, {piece(5, 1)}));
+  EXPECT_THAT(host.seen[run_a], ElementsAre(1, 2, 3, 4, 5))
+      << "what it was told does not come again";
+}
+
+TEST_F(WorkerSeat, GoesAheadOnlyWhereItWasToldThatItMay) {
+  seat.take(task(run_a, {piece(1, 2)}));
+  confirm();
+  EXPECT_FALSE(finish().ahead);
+  EXPECT_THAT(host.suspended, ElementsAre(run_a));
+}
+
+TEST_F(WorkerSeat, SaysNothingForCodeThatCannotGoOn) {
+  waits_for_activity();
+  host.next.blocked = engine::Blocked{"history_shape_mismatch", 3, "timer", {"activity"}, "no"};
+  EXPECT_FALSE(finish().ahead) << "it is asked again, once the result is recorded";
+  EXPECT_THAT(host.suspended, IsEmpty());
+}
+
+TEST_F(WorkerSeat, MayEndTheRunAhead) {
+  waits_for_activity();
+  host.next.commands = {engine::CompleteWorkflow{{"json", "1"}}};
+  EXPECT_TRUE(finish().ahead);
   EXPECT_THAT(host.suspended, IsEmpty());
 }
 

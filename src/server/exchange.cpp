@@ -134,6 +134,21 @@ void Exchange::settled(const RoundPtr& round) {
   gather(round);
 }
 
+// What a report led to comes with the answer.
+void Exchange::take_on(Round& round, Heard& heard, dispatch::FollowUp then) {
+  heard.news = std::move(then.news);
+  for (auto& lent : then.activities) {
+    parts_.held.note(lent.task, lent.run);
+    --round.wants(WorkKind::activity);
+    round.next_activities.push_back(std::move(lent));
+  }
+  if (then.next) {
+    parts_.held.note(then.next->task, then.next->run);
+    --round.wants(WorkKind::workflow);
+    round.next_tasks.push_back(*std::move(then.next));
+  }
+}
+
 void Exchange::report_task(const RoundPtr& round, std::size_t index) {
   const auto hear = [this, round, index](Result<dispatch::TaskAnswer> answer) {
     {
@@ -147,16 +162,7 @@ void Exchange::report_task(const RoundPtr& round, std::size_t index) {
         heard.recorded = answer->recorded;
         heard.reason = answer->reason;
         heard.message = answer->message;
-        for (auto& lent : answer->activities) {
-          parts_.held.note(lent.task, lent.run);
-          --round->wants(WorkKind::activity);
-          round->next_activities.push_back(std::move(lent));
-        }
-        if (answer->next) {
-          parts_.held.note(answer->next->task, answer->next->run);
-          --round->wants(WorkKind::workflow);
-          round->next_tasks.push_back(*std::move(answer->next));
-        }
+        take_on(*round, heard, std::move(answer->then));
       }
       if (heard.recorded) parts_.held.forget(round->tasks[index].holder.task);
     }
@@ -197,10 +203,9 @@ void Exchange::report_activity(const RoundPtr& round, std::size_t index) {
       heard.recorded = answer && answer->recorded;
       heard.reason = answer ? answer->reason : std::string{to_string(answer.error().code)};
       if (!answer) heard.message = answer.error().message;
-      if (answer && answer->next) {
-        parts_.held.note(answer->next->task, answer->next->run);
-        --round->wants(WorkKind::workflow);
-        round->next_tasks.push_back(*std::move(answer->next));
+      if (answer) {
+        heard.went_on = answer->went_on;
+        take_on(*round, heard, std::move(answer->then));
       }
       if (heard.recorded) parts_.held.forget(TaskId{heard.id});
     }
@@ -218,6 +223,7 @@ void Exchange::report_activity(const RoundPtr& round, std::size_t index) {
         job.owner = round->worker.worker_id;
         job.answer = hear;
         job.taker = round->taker;
+        job.ahead = std::move(round->activities[index].ahead);
         parts_.dispatch.finish_activity(**std::move(run), std::move(job));
       });
 }

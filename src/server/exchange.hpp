@@ -2,6 +2,7 @@
 // do. Published clients never see it: they have a route for each of these.
 #pragma once
 #include "dispatch/dispatch.hpp"
+#include "server/exchange_reports.hpp"
 #include "server/held_tasks.hpp"
 #include "server/query_tasks.hpp"
 
@@ -31,6 +32,7 @@ class Exchange {
   void report_task(const RoundPtr& round, std::size_t index);
   void report_activity(const RoundPtr& round, std::size_t index);
   void report_query(const RoundPtr& round, std::size_t index);
+  void take_on(Round& round, Heard& heard, dispatch::FollowUp then);
   // Then everything that waits, as much as it can take.
   void gather(const RoundPtr& round);
   void wait(const RoundPtr& round);

@@ -12,6 +12,21 @@ namespace {
 constexpr std::size_t most_reports = 1'000;
 constexpr std::size_t most_native_commands = 5'000;  // a barrier may have a thousand leaves
 
+// Fails where they make no sense; what is no text at all is noted in the fields.
+Result<std::vector<engine::WorkflowCommand>> read_commands(Fields& fields) {
+  const Value* commands = fields.field("commands");
+  const auto* text = commands ? commands->if_string() : nullptr;
+  if (!text) {
+    fields.wrong("commands", commands ? "must be a text of JSON" : "is required");
+    return std::vector<engine::WorkflowCommand>{};
+  }
+  auto read = engine::parse_commands(*text);
+  if (read && read->size() > most_native_commands) {
+    return Error{ErrorCode::invalid_argument, "a task has at most 5,000 commands"};
+  }
+  return read;
+}
+
 TaskReport read_task_report(Fields& fields, const std::string& worker) {
   TaskReport report;
   report.wire_id = fields.required_text("task_id", 255);
@@ -32,20 +47,15 @@ TaskReport read_task_report(Fields& fields, const std::string& worker) {
                                      .message = inner.text("message", 64 * 1024)};
     fields.also_wrong(inner.take_errors());
   }
-  const Value* commands = fields.field("commands");
-  if (!commands) {
+  if (!fields.field("commands")) {
     if (!report.failed && !report.blocked) fields.wrong("commands", "is required");
     return report;
   }
-  const auto* text = commands->if_string();
-  if (!text) return fields.wrong("commands", "must be a text of JSON"), report;
-  auto read = engine::parse_commands(*text);
-  if (!read) {
-    report.unreadable = read.error();
-  } else if (read->size() > most_native_commands) {
-    report.unreadable = Error{ErrorCode::invalid_argument, "a task has at most 5,000 commands"};
+  auto commands = read_commands(fields);
+  if (commands) {
+    report.commands = *std::move(commands);
   } else {
-    report.commands = *std::move(read);
+    report.unreadable = commands.error();
   }
   return report;
 }
@@ -62,6 +72,17 @@ history::Failure read_native_failure(Fields& fields) {
   return failure;
 }
 
+// Commands that make no sense are left out: the code will run again, and be asked for them then.
+std::optional<dispatch::WentAhead> read_ahead(Fields& fields) {
+  dispatch::WentAhead ahead;
+  ahead.seen = fields.required_whole("seen", 1, INT64_MAX);
+  ahead.now = from_micros(fields.required_whole("now", 0, INT64_MAX));
+  auto commands = read_commands(fields);
+  if (!commands) return std::nullopt;
+  ahead.commands = *std::move(commands);
+  return ahead;
+}
+
 ActivityReport read_activity_report(Fields& fields) {
   ActivityReport report;
   report.id = fields.required_text("task_id", 255);
@@ -74,6 +95,11 @@ ActivityReport read_activity_report(Fields& fields) {
     report.outcome.outcome = fields.envelope("result", *result);
   } else {
     fields.wrong("result", "is required");
+  }
+  if (const auto ahead = fields.object("ahead")) {
+    Fields inner{*ahead->if_map(), fields.path_of("ahead")};
+    report.ahead = read_ahead(inner);
+    fields.also_wrong(inner.take_errors());
   }
   return report;
 }
@@ -122,6 +148,16 @@ std::string heard_list(const std::vector<Heard>& all, std::string_view id_field)
     if (!heard.recorded) {
       json.field("reason", std::string_view{heard.reason})
           .field("message", std::string_view{heard.message});
+    }
+    if (heard.went_on) json.field("went_on", true);
+    if (heard.news) {
+      json.key("history").begin_array();
+      json.begin_object()
+          .field("first", heard.news->first)
+          .field("at", to_micros(heard.news->at))
+          .field("events", std::string_view{heard.news->events})
+          .end_object();
+      json.end_array();
     }
     json.end_object();
   }

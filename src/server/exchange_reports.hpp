@@ -19,6 +19,7 @@ struct TaskReport {
 struct ActivityReport {
   std::string id;
   engine::ActivityOutcome outcome;
+  std::optional<dispatch::WentAhead> ahead = {};
 };
 
 // What is wrong with them is noted in the fields.
@@ -31,6 +32,8 @@ struct Heard {
   bool recorded = false;
   std::string reason = {};
   std::string message = {};
+  bool went_on = false;  // an activity's: what the code did with it is recorded as well
+  std::optional<dispatch::StoredEvents> news = {};  // that the code has not seen
 };
 std::string heard_list(const std::vector<Heard>& all, std::string_view id_field);
 

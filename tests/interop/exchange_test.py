@@ -48,7 +48,10 @@ class Rounds(ExchangeTest):
         self.assertEqual(self.shown(task), ["StartAccepted", "WorkflowStarted"])
 
         answer = self.says(self.exchange(workflow_tasks=[self.said(task, GREET)]), 200, poll_status="leased")
-        self.assertEqual(answer["workflow_tasks"], [{"task_id": task["task_id"], "recorded": True}])
+        [verdict] = answer["workflow_tasks"]
+        self.shows(verdict, task_id=task["task_id"], recorded=True)
+        self.assertEqual(self.shown(verdict), ["ActivityScheduled", "ActivityStarted"])
+        self.assertEqual(verdict["history"][0]["first"], 3)
         [work] = answer["tasks"]["activity"]
         self.shows(work, activity_type="greet", attempt_number=1, run_id=self.run_id, arguments=envelope(["ada"]))
         self.assertEqual(types(self.history(self.run_id))[2:], ["ActivityScheduled", "ActivityStarted"],
@@ -59,12 +62,71 @@ class Rounds(ExchangeTest):
         answer = self.says(self.exchange(activity_tasks=[done]), 200)
         self.assertEqual(answer["activity_tasks"], [{"task_id": work["task_id"], "recorded": True}])
         [task] = answer["tasks"]["workflow"]
-        self.assertEqual(self.shown(task), ["ActivityScheduled", "ActivityStarted", "ActivityCompleted"],
-                         "only what its suspended code has not seen")
-        self.assertEqual(task["history"][0]["first"], 3)
+        self.assertEqual(self.shown(task), ["ActivityCompleted"], "only what its suspended code has not seen")
+        self.assertEqual(task["history"][0]["first"], 5)
 
         self.says(self.exchange(workflow_tasks=[self.said(task, finished("hello ada"))]), 200)
         self.shows(self.described(), status="completed", output="hello ada")
+
+    def lent(self) -> Json:
+        """The one activity that its code waits for, and how far that code was shown history."""
+        answer = self.says(self.exchange(workflow_tasks=[self.said(self.at_first_task(), GREET)]), 200)
+        [work], [verdict] = answer["tasks"]["activity"], answer["workflow_tasks"]
+        self.told_at = verdict["history"][0]["at"]
+        return work
+
+    def ended(self, work: Json, *commands: Json, **more: Any) -> Json:
+        """A report of that activity's end, and of what the code did with it."""
+        return {"task_id": work["task_id"], "activity_attempt_id": work["activity_attempt_id"], "result": envelope(7),
+                "ahead": {"seen": 4, "now": self.told_at, "commands": json.dumps(commands)} | more}
+
+    def test_code_that_waits_for_one_activity_goes_on_without_asking(self) -> None:
+        work = self.lent()
+        another = GREET | {"step": 2}
+        answer = self.says(self.exchange(activity_tasks=[self.ended(work, another)]), 200)
+        [verdict] = answer["activity_tasks"]
+        self.shows(verdict, recorded=True, went_on=True)
+        self.assertEqual(self.shown(verdict), ["ActivityCompleted", "ActivityScheduled", "ActivityStarted"])
+        self.assertEqual(answer["tasks"]["workflow"], [])
+        [work] = answer["tasks"]["activity"]
+
+        last = self.ended(work, finished("both"), seen=7)
+        self.shows(self.says(self.exchange(activity_tasks=[last], want={}), 200)["activity_tasks"][0], went_on=True)
+        self.shows(self.described(), status="completed", output="both")
+        again = self.says(self.exchange(activity_tasks=[last], want={}), 200)["activity_tasks"][0]
+        self.assertEqual((again["recorded"], "went_on" in again), (True, False), "its result is known; the rest is history")
+        self.assertEqual(types(self.history(self.run_id)).count("WorkflowCompleted"), 1)
+
+    def test_code_that_went_ahead_of_a_signal_runs_again(self) -> None:
+        work = self.lent()
+        self.says(self.control("POST", "/workflows/wf/signal/news", {"input": []}), 202)
+        answer = self.says(self.exchange(activity_tasks=[self.ended(work, finished("too soon"))], wait=0), 200)
+        [verdict] = answer["activity_tasks"]
+        self.assertEqual((verdict["recorded"], "went_on" in verdict), (True, False))
+        self.shows(self.described(), status="waiting")
+        tasks = answer["tasks"]["workflow"] or [self.got("workflow")]
+        self.assertEqual(self.shown(tasks[0])[:2], ["StartAccepted", "WorkflowStarted"], "from the first event")
+
+    def not_believed(self, **wrong: Any) -> None:
+        """The result counts, and the code runs again."""
+        work = self.lent()
+        report = self.ended(work, finished("no"), **wrong)
+        [verdict] = self.says(self.exchange(activity_tasks=[report], want={}), 200)["activity_tasks"]
+        self.assertEqual((verdict["recorded"], "went_on" in verdict), (True, False))
+        self.says(self.exchange(workflow_tasks=[self.said(self.got("workflow"), finished("yes"))], want={}), 200)
+        self.shows(self.described(), status="completed", output="yes")
+
+    def test_code_that_went_into_the_future_runs_again(self) -> None:
+        self.not_believed(now=4_000_000_000_000_000)
+
+    def test_code_that_went_into_the_past_runs_again(self) -> None:
+        self.not_believed(now=1)
+
+    def test_code_that_saw_other_events_runs_again(self) -> None:
+        self.not_believed(seen=3)
+
+    def test_code_that_asked_for_nonsense_runs_again(self) -> None:
+        self.not_believed(commands='[{"type": "fly"}]')
 
     def test_a_local_activity_goes_where_the_code_goes(self) -> None:
         task = self.at_first_task()
