@@ -50,11 +50,13 @@ function(dw_room_story name)
   target_link_libraries(dw_${name}_story PUBLIC dw_${name} ${ROOM_DEPENDS} PRIVATE GTest::gmock)
 endfunction()
 
-# The inner loop runs a room's tests in one process: most of them take less time than a process. What
-# is drawn from seeds is left to the others.
+# scripts/test runs a room's tests in one process: most of them take less time than a process. The
+# inner loop leaves out what is drawn from seeds. By themselves they are there to be picked by name.
 function(dw_quick_test program)
   add_test(NAME quick.${program} COMMAND ${program} --gtest_brief=1 --gtest_filter=-Seeds/*)
   set_tests_properties(quick.${program} PROPERTIES TIMEOUT 300 LABELS quick)
+  add_test(NAME room.${program} COMMAND ${program} --gtest_brief=1)
+  set_tests_properties(room.${program} PROPERTIES TIMEOUT 600 LABELS room)
 endfunction()
 
 function(dw_room_tests name)
@@ -64,6 +66,7 @@ function(dw_room_tests name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(dw_${name}_test ${ROOM_SOURCES})
   target_link_libraries(dw_${name}_test PRIVATE dw_${name} ${ROOM_DEPENDS} GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(dw_${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  gtest_discover_tests(dw_${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT 300 LABELS single)
   dw_quick_test(dw_${name}_test)
 endfunction()
