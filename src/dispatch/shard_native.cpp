@@ -204,6 +204,23 @@ template void Shard::answer_with_next(const RunAddress&, const std::shared_ptr<T
 template void Shard::answer_with_next(const RunAddress&, const std::shared_ptr<Taker>&,
                                       const Reply<AttemptAnswer>&, AttemptAnswer);
 
+// Whoever says the same once more has not heard our answer, nor what came with it: that comes
+// again. What it may have heard of in another way it knows by the attempt's id.
+FollowUp Shard::once_more(const Cell& cell, const std::shared_ptr<Taker>& taker) {
+  FollowUp then;
+  if (!taker) return then;
+  for (const OpenActivity& activity : cell.run.state.activities) {
+    if (!activity.running() || activity.lease_owner != taker->owner) continue;
+    then.activities.push_back(
+        {cell.address, engine::task_id(cell.run.id, activity.task), activity});
+  }
+  if (const auto lease = task_leases_.find(cell.run.id);
+      lease != task_leases_.end() && lease->second.held && lease->second.owner == taker->owner) {
+    give_up(lease->second, parts_.clock.now());
+  }
+  return then;
+}
+
 // ---- activities
 
 // Gives an activity to a worker elsewhere. Nothing: it has been lost too often, and ends here.

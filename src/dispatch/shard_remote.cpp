@@ -243,7 +243,10 @@ std::optional<TaskAnswer> Shard::not_held(const Cell& cell, const TaskHolder& ho
 }
 
 bool Shard::complete_task(Cell& cell, Build& build, InFlight& record, const CompleteTaskJob& job) {
-  if (auto no = not_held(cell, job.holder, build.now)) return job.reply(*std::move(no)), false;
+  if (auto no = not_held(cell, job.holder, build.now)) {
+    if (no->recorded) no->then = once_more(cell, job.taker);
+    return job.reply(*std::move(no)), false;
+  }
   TaskLease& lease = task_leases_.at(cell.run.id);
   const engine::RemoteTask task = lease.about;
   if (task.habit == engine::WorkerHabit::native) return complete_native(cell, build, record, job);
@@ -412,8 +415,9 @@ void Shard::beat_unrecorded(const Cell& cell, HeartbeatJob job, HeartbeatAnswer 
 
 // Whoever reports twice, not having heard our answer, is told what it would have been told.
 void Shard::finish_unrecorded(const Cell& cell, FinishActivityJob job, std::string reason) {
-  parts_.reader.post([this, run = cell.run.id, job = std::move(job),
-                      reason = std::move(reason)]() mutable {
+  FollowUp then = once_more(cell, job.taker);
+  parts_.reader.post([this, run = cell.run.id, job = std::move(job), reason = std::move(reason),
+                      then = std::move(then)]() mutable {
     const auto loaded = parts_.store.load_run(run);
     if (!loaded) return job.answer(loaded.error());
     if (!*loaded) return job.answer(AttemptAnswer{false, "task_not_found"});
@@ -433,7 +437,7 @@ void Shard::finish_unrecorded(const Cell& cell, FinishActivityJob job, std::stri
         return false;
       };
       if (std::visit(by, static_cast<const history::AnyEvent&>(event.body))) {
-        return job.answer(AttemptAnswer{true});
+        return job.answer(AttemptAnswer{.recorded = true, .then = std::move(then)});
       }
     }
     job.answer(AttemptAnswer{false, known ? reason : "attempt_not_found"});

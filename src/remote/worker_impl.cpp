@@ -221,13 +221,13 @@ void WorkerImpl::hear(std::uint64_t id, const Result<client::HttpReply>& reply) 
     complain_once(answer.error().message);
     return pump_.lost(id, clock_.now());
   }
-  auto settled = pump_.answered(id, *answer, clock_.now());
-  if (!settled) return complain_once(settled.error().message);
+  auto heard = pump_.answered(id, *std::move(answer), clock_.now());
+  if (!heard) return complain_once(heard.error().message);
   if (!complaint_.empty()) {
     complaint_.clear();
     spdlog::info("the server answers again worker={}", worker_id());
   }
-  hand_out(*std::move(settled), std::move(answer->tasks));
+  hand_out(std::move(heard->settled), std::move(heard->tasks));
 }
 
 void WorkerImpl::hear_refusal(std::uint64_t id, const client::HttpReply& reply) {

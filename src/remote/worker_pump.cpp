@@ -207,8 +207,7 @@ void Pump::put_back(UnderWay ended) {
                   std::make_move_iterator(ended.kept.end()));
 }
 
-Result<std::vector<Settled>> Pump::answered(std::uint64_t id, const ExchangeAnswer& answer,
-                                            Timestamp now) {
+Result<Answered> Pump::answered(std::uint64_t id, ExchangeAnswer answer, Timestamp now) {
   const Counts judged{size_of(answer.workflow), size_of(answer.activity), size_of(answer.query)};
   if (judged != under_way_.at(id).reported) {
     lost(id, now);
@@ -218,23 +217,28 @@ Result<std::vector<Settled>> Pump::answered(std::uint64_t id, const ExchangeAnsw
   pause_ = {};
   paused_until_.reset();
   const UnderWay ended = end(id);
+  std::erase_if(answer.tasks.activity, [&](const ActivityTask& task) {
+    return !attempts_.insert(task.attempt_id).second;
+  });
   held_ = difference(held_, ended.reported);
   held_ = sum(held_, {size_of(answer.tasks.workflow), size_of(answer.tasks.activity),
                       size_of(answer.tasks.query)});
-  std::vector<Settled> settled;
+  Answered heard;
   auto of_workflow = answer.workflow.begin();
   auto of_activity = answer.activity.begin();
   for (const Waiting& one : ended.kept) {
     if (const auto* report = std::get_if<WorkflowReport>(&one.report)) {
-      settled.push_back({report->run_id, report->serial, *of_workflow++});
+      heard.settled.push_back({report->run_id, report->serial, std::move(*of_workflow++)});
     } else if (const auto* finish = std::get_if<ActivityReport>(&one.report)) {
-      const Verdict& verdict = *of_activity++;
+      Verdict& verdict = *of_activity++;
+      attempts_.erase(finish->attempt_id);
       if (!finish->ahead) continue;
-      settled.push_back({finish->ahead->run_id, finish->ahead->serial, verdict});
-      settled.back().verdict.recorded = verdict.went_on;
+      verdict.recorded = verdict.went_on;
+      heard.settled.push_back({finish->ahead->run_id, finish->ahead->serial, std::move(verdict)});
     }
   }
-  return settled;
+  heard.tasks = std::move(answer.tasks);
+  return heard;
 }
 
 void Pump::lost(std::uint64_t id, Timestamp now) {
@@ -259,6 +263,9 @@ std::optional<std::string> Pump::not_understood(std::uint64_t id, Timestamp now)
     return std::nullopt;
   }
   --counter_for(held_, one.report);
+  if (const auto* activity = std::get_if<ActivityReport>(&one.report)) {
+    attempts_.erase(activity->attempt_id);
+  }
   return std::string{task_of(one.report)};
 }
 

@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <map>
+#include <unordered_set>
 
 namespace dw::remote {
 
@@ -27,6 +28,12 @@ struct Settled {
   Verdict verdict;
 };
 
+// What an answer means for whoever asked.
+struct Answered {
+  std::vector<Settled> settled;
+  Tasks tasks;
+};
+
 class Pump {
  public:
   explicit Pump(PumpLimits limits) : limits_(limits) {}
@@ -45,9 +52,9 @@ class Pump {
   std::optional<Timestamp> paused_until() const { return paused_until_; }
 
   // The ends of an exchange. `answered` fails when the answer is not one to what was asked; then it
-  // counts as lost.
-  Result<std::vector<Settled>> answered(std::uint64_t id, const ExchangeAnswer& answer,
-                                        Timestamp now);
+  // counts as lost. A server gives activities once more when it is told something once more: those
+  // that are here are left out.
+  Result<Answered> answered(std::uint64_t id, ExchangeAnswer answer, Timestamp now);
   void lost(std::uint64_t id, Timestamp now);  // no answer, or none that helps: again, later
   // Again, each report alone, then with an end that is easier to tell. Gives the task about which
   // nothing will be reported any more, if it comes to that: its lease ends by itself.
@@ -86,11 +93,12 @@ class Pump {
   std::deque<Waiting> waiting_;
   std::map<std::uint64_t, UnderWay> under_way_;
   std::uint64_t last_id_ = 0;
-  std::size_t reporting_ = 0;  // exchanges with reports under way
-  bool parked_ = false;        // one without is
-  Counts held_;                // tasks given to us and not settled
-  Counts asked_;               // by exchanges under way
-  Counts returning_;           // of those held, how many the exchanges under way report
+  std::size_t reporting_ = 0;               // exchanges with reports under way
+  bool parked_ = false;                     // one without is
+  Counts held_;                             // tasks given to us and not settled
+  std::unordered_set<AttemptId> attempts_;  // of them, the activities
+  Counts asked_;                            // by exchanges under way
+  Counts returning_;  // of those held, how many the exchanges under way report
   bool registered_ = false;
   bool draining_ = false;
   std::chrono::milliseconds pause_{0};  // since the last answer, if there was trouble

@@ -40,7 +40,9 @@ ExchangeAnswer all_recorded(const Exchange& exchange, Counts gives = {}) {
     verdicts.push_back({true});
   }
   answer.tasks.workflow.resize(static_cast<std::size_t>(gives.workflow));
-  answer.tasks.activity.resize(static_cast<std::size_t>(gives.activity));
+  for (std::int64_t i = 0; i < gives.activity; ++i) {
+    answer.tasks.activity.emplace_back().attempt_id = AttemptId{fmt::format("given-{}", i)};
+  }
   answer.tasks.query.resize(static_cast<std::size_t>(gives.query));
   return answer;
 }
@@ -133,14 +135,15 @@ TEST_F(WorkerPump, TellsWhatBecameOfEachReportOfWorkflowCode) {
   ExchangeAnswer answer;
   answer.workflow = {{true}, {false, "overtaken", "a signal came"}};
   answer.activity = {{true}};
-  const auto settled = pump.answered(exchange.id, answer, worker_pump_noon);
-  ASSERT_TRUE(settled);
-  ASSERT_THAT(*settled, SizeIs(2));
-  EXPECT_EQ((*settled)[0].run_id, RunId{"run-a"});
-  EXPECT_EQ((*settled)[0].serial, 7u);
-  EXPECT_TRUE((*settled)[0].verdict.recorded);
-  EXPECT_EQ((*settled)[1].run_id, RunId{"run-b"});
-  EXPECT_EQ((*settled)[1].verdict.reason, "overtaken");
+  const auto heard = pump.answered(exchange.id, answer, worker_pump_noon);
+  ASSERT_TRUE(heard);
+  const auto& settled = heard->settled;
+  ASSERT_THAT(settled, SizeIs(2));
+  EXPECT_EQ(settled[0].run_id, RunId{"run-a"});
+  EXPECT_EQ(settled[0].serial, 7u);
+  EXPECT_TRUE(settled[0].verdict.recorded);
+  EXPECT_EQ(settled[1].run_id, RunId{"run-b"});
+  EXPECT_EQ(settled[1].verdict.reason, "overtaken");
   EXPECT_EQ(pump.held(), Counts{});
 }
 
@@ -280,12 +283,25 @@ TEST_F(WorkerPump, TellsWhatBecameOfCodeThatWentAhead) {
   const auto all = sent();
   ExchangeAnswer answer = all_recorded(*all[0]);
   answer.activity[0].went_on = true;
-  const auto settled = pump.answered(all[0]->id, answer, worker_pump_noon);
-  ASSERT_TRUE(settled);
-  ASSERT_THAT(*settled, SizeIs(2));
-  EXPECT_TRUE(settled->at(0).verdict.recorded);
-  EXPECT_FALSE(settled->at(1).verdict.recorded);
-  EXPECT_EQ(settled->at(0).serial, 5u);
+  const auto heard = pump.answered(all[0]->id, answer, worker_pump_noon);
+  ASSERT_TRUE(heard);
+  ASSERT_THAT(heard->settled, SizeIs(2));
+  EXPECT_TRUE(heard->settled[0].verdict.recorded);
+  EXPECT_FALSE(heard->settled[1].verdict.recorded);
+  EXPECT_EQ(heard->settled[0].serial, 5u);
+}
+
+// The server cannot know which of its answers were heard.
+TEST_F(WorkerPump, TakesAnActivityOnceHoweverOftenItComes) {
+  const Exchange& parked = *waiting_for_work();
+  ExchangeAnswer answer;
+  answer.tasks.activity.resize(2);
+  answer.tasks.activity[0].attempt_id = AttemptId{"one"};
+  answer.tasks.activity[1].attempt_id = AttemptId{"one"};
+  const auto heard = pump.answered(parked.id, answer, worker_pump_noon);
+  ASSERT_TRUE(heard);
+  EXPECT_THAT(heard->tasks.activity, SizeIs(1));
+  EXPECT_EQ(pump.held(), (Counts{0, 1, 0}));
 }
 
 }  // namespace

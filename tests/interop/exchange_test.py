@@ -97,6 +97,19 @@ class Rounds(ExchangeTest):
         self.assertEqual((again["recorded"], "went_on" in again), (True, False), "its result is known; the rest is history")
         self.assertEqual(types(self.history(self.run_id)).count("WorkflowCompleted"), 1)
 
+    def test_an_answer_that_was_not_heard_comes_again_with_its_activity(self) -> None:
+        report = self.said(self.at_first_task(), GREET)
+        [work] = self.says(self.exchange(workflow_tasks=[report]), 200)["tasks"]["activity"]
+        self.assertEqual(self.says(self.exchange(workflow_tasks=[report]), 200)["tasks"]["activity"], [work])
+        self.restart()
+        [again] = self.says(self.exchange(workflow_tasks=[report]), 200)["tasks"]["activity"]
+        self.assertEqual(again["activity_attempt_id"], work["activity_attempt_id"], "also after SIGKILL")
+        self.told_at = 1
+        last = self.ended(again, finished("once"))
+        self.says(self.exchange(activity_tasks=[last], want={}), 200)
+        self.exchange(workflow_tasks=[self.said(self.got("workflow"), finished("once"))], want={})
+        self.assertEqual(types(self.history(self.run_id)).count("ActivityStarted"), 1)
+
     def test_code_that_went_ahead_of_a_signal_runs_again(self) -> None:
         work = self.lent()
         self.says(self.control("POST", "/workflows/wf/signal/news", {"input": []}), 202)
