@@ -27,6 +27,13 @@ dispatch::LocalWork local_work(const EngineOptions& options) {
           options.task_dispatch_mode == TaskDispatchMode::queue};
 }
 
+dispatch::PulseOf pulse_of(const EngineOptions& options, const Registry& registry) {
+  auto pulse = pulse_of(options);
+  // Whoever knows no code takes no work, and has nothing to say.
+  if (registry.workflow_types().empty() && registry.activity_types().empty()) pulse.rows.clear();
+  return pulse;
+}
+
 dispatch::PulseOf pulse_of(const EngineOptions& options) {
   const auto ttl = options.compatibility.heartbeat_ttl;
   if (ttl < std::chrono::seconds{1}) {

@@ -224,6 +224,13 @@ TEST_F(FleetTest, AWorkerIsInTheStoreWhileItIsAlive) {
   EXPECT_THAT(workers(), IsEmpty()) << "nobody may count on it";
 }
 
+TEST_F(FleetTest, WhoKnowsNoCodeIsNotInTheFleet) {
+  Registry nothing;
+  auto engine = open(std::move(nothing));
+  engine->reserve("counter", {.id = "later"});  // durable after the heartbeat before it
+  EXPECT_THAT(workers(), IsEmpty());
+}
+
 TEST_F(FleetTest, AStartThatNoWorkerWouldTakeIsRefusedIfSoAsked) {
   const EngineOptions options{.store = store_.path(),
                               .compatibility = build("build-2", "build-1"),

@@ -19,6 +19,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 
@@ -355,13 +356,14 @@ int run_dev_server(const DevServerOptions& options) {
     Running running{std::move(registry), std::move(how)};
     const auto url = fmt::format("http://127.0.0.1:{}", running.port());
     fmt::print(
-        "dw {} serves {}/api, without auth, for this machine only. Try:\n\n"
-        "  curl -s {}/api/health\n"
-        "  curl -s {}/api/workflows -H 'X-Durable-Workflow-Control-Plane-Version: 2'\n"
-        "  curl -s {}/api/workflows/sample-order-1 -H 'X-Durable-Workflow-Control-Plane-Version: "
-        "2'\n\n"
+        "dw {version} serves {url}/api, without auth, for this machine only. In another terminal, "
+        "try:\n\n"
+        "  {dw} workflow:list --server {url}\n"
+        "  {dw} workflow:describe sample-order-1 --server {url}\n"
+        "  curl -s {url}/api/health\n\n"
         "Ctrl-C stops it; started again it goes on where it was.\n",
-        DW_VERSION, url, url, url, url);
+        fmt::arg("version", DW_VERSION), fmt::arg("dw", program_invocation_name),
+        fmt::arg("url", url));
     std::fflush(stdout);
     for (std::int64_t number = 1;;) {
       if (options.seed_demo) place_sample_order(running, number++);
