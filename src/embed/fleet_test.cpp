@@ -1,4 +1,6 @@
 // Several builds on one store: each takes the runs it supports and leaves the others as they are.
+#include "embed/fleet.hpp"
+
 #include "core/clock.hpp"
 #include "embed/test_support.hpp"
 #include "history/codec.hpp"
@@ -18,6 +20,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 std::atomic<int> calls{0};
 int count_and_double(int number) {
@@ -224,11 +227,9 @@ TEST_F(FleetTest, AWorkerIsInTheStoreWhileItIsAlive) {
   EXPECT_THAT(workers(), IsEmpty()) << "nobody may count on it";
 }
 
-TEST_F(FleetTest, WhoKnowsNoCodeIsNotInTheFleet) {
-  Registry nothing;
-  auto engine = open(std::move(nothing));
-  engine->reserve("counter", {.id = "later"});  // durable after the heartbeat before it
-  EXPECT_THAT(workers(), IsEmpty());
+TEST(Fleet, WhoKnowsNoCodeIsNotPartOfIt) {
+  EXPECT_THAT(detail::pulse_of({}, Registry{}).rows, IsEmpty());
+  EXPECT_THAT(detail::pulse_of({}, all_code()).rows, SizeIs(1));
 }
 
 TEST_F(FleetTest, AStartThatNoWorkerWouldTakeIsRefusedIfSoAsked) {

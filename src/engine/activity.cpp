@@ -1,5 +1,6 @@
 // Attempts, their outcomes, their deadlines; timers and the deadlines of runs.
 #include "engine/parts.hpp"
+#include "engine/standalone.hpp"
 
 #include <fmt/format.h>
 
@@ -59,6 +60,31 @@ Task leased(const Run& run, const OpenActivity& activity, Timestamp until) {
   return task;
 }
 
+// What an attempt's outcome makes of the activity: done, failed, or to be tried again.
+void end_attempt(const Run& run, const OpenActivity& activity, const ActivityOutcome& outcome,
+                 Decision& decision, const Context& context) {
+  const auto failed = [&](const Failure& failure) {
+    decision.events.emplace_back(
+        ActivityFailed{activity.id, activity.attempt_id, FailureId{context.ids.ulid()}, failure});
+    decision.wake = true;
+  };
+  if (const auto* result = std::get_if<Payload>(&outcome.outcome)) {
+    if (too_large(*result, context)) {
+      // No retry makes it smaller.
+      return failed({"dw::StructuralLimitExceeded", "payload_size",
+                     fmt::format("payload_size is {}, the limit is {}", result->bytes.size(),
+                                 context.settings.limits.payload_bytes),
+                     true});
+    }
+    decision.events.emplace_back(ActivityCompleted{activity.id, activity.attempt_id, *result});
+    decision.wake = !waits_for_others(run, activity.group, activity.step);
+    return;
+  }
+  const Failure& failure = std::get<Failure>(outcome.outcome);
+  if (may_retry(activity, failure)) return retry(run, activity, failure, {}, decision, context);
+  failed(failure);
+}
+
 std::string run_closed_reason(RunStatus status) {
   return status == RunStatus::cancelled    ? "run_cancelled"
          : status == RunStatus::terminated ? "run_terminated"
@@ -80,6 +106,7 @@ StartActivityDecision decide_start_activity(const Run& run, const ActivityId& id
                                      activity->type, activity->lost_in_a_row + 1)});
     remove_tasks(run, *activity, result.decision);
     result.decision.wake = true;
+    close_host(run, result.decision, context);
     return result;
   }
 
@@ -127,34 +154,9 @@ ActivityReply decide_finish_activity(const Run& run, const ActivityOutcome& outc
   }
 
   reply.recorded = true;
-  Decision& decision = reply.decision;
-  remove_tasks(run, *activity, decision);
-  const auto* result = std::get_if<Payload>(&outcome.outcome);
-  if (result && too_large(*result, context)) {
-    // No retry makes it smaller.
-    const Failure failure{"dw::StructuralLimitExceeded", "payload_size",
-                          fmt::format("payload_size is {}, the limit is {}", result->bytes.size(),
-                                      context.settings.limits.payload_bytes),
-                          true};
-    decision.events.emplace_back(
-        ActivityFailed{activity->id, activity->attempt_id, FailureId{context.ids.ulid()}, failure});
-    decision.wake = true;
-    return reply;
-  }
-  if (result) {
-    decision.events.emplace_back(ActivityCompleted{activity->id, activity->attempt_id, *result});
-    decision.wake = !waits_for_others(run, activity->group, activity->step);
-    return reply;
-  }
-
-  const Failure& failure = std::get<Failure>(outcome.outcome);
-  if (may_retry(*activity, failure)) {
-    retry(run, *activity, failure, {}, decision, context);
-    return reply;
-  }
-  decision.events.emplace_back(
-      ActivityFailed{activity->id, activity->attempt_id, FailureId{context.ids.ulid()}, failure});
-  decision.wake = true;
+  remove_tasks(run, *activity, reply.decision);
+  end_attempt(run, *activity, outcome, reply.decision, context);
+  close_host(run, reply.decision, context);
   return reply;
 }
 
@@ -260,6 +262,7 @@ Decision decide_activity_timeout(const Run& run, const Task& task,
   decision.events.emplace_back(
       ActivityTimedOut{activity->id, FailureId{context.ids.ulid()}, kind, failure.message});
   decision.wake = true;
+  close_host(run, decision, context);
   return decision;
 }
 

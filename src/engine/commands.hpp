@@ -18,6 +18,14 @@ namespace dw::engine {
 
 enum class DuplicateStartPolicy { reject_duplicate, return_existing_active };
 
+// The activity of a run that has no code, see engine/standalone.hpp. Its queue is the run's.
+struct HostedActivity {
+  std::string activity_type;
+  Payload arguments;
+  history::RetryPolicy retry_policy;
+  friend bool operator==(const HostedActivity&, const HostedActivity&) = default;
+};
+
 struct StartCommand {
   Namespace ns;
   InstanceId instance_id;
@@ -38,6 +46,7 @@ struct StartCommand {
   std::optional<history::Seconds> execution_timeout;
   std::optional<history::Seconds> run_timeout;
   std::string source = "native";
+  Shared<HostedActivity> hosted = {};  // with the reserved type, and only then
 };
 
 // Cancel and terminate differ in what they record, not in what they do.

@@ -139,6 +139,26 @@ Task timeout_task(const Run& run, const OpenActivity& activity, TaskKey key) {
   return task;
 }
 
+void put_tasks_of(const Run& run, const ActivityScheduled& activity, Timestamp now,
+                  std::vector<TaskChange>& tasks) {
+  tasks.push_back(put(delivery_of(run, activity, now)));
+  if (!watched(activity.retry_policy)) return;
+  OpenActivity open;
+  open.id = activity.activity_id;
+  open.retry_policy = activity.retry_policy;
+  open.scheduled_at = open.available_at = now;
+  open.task = activity.task;
+  if (auto key = timeout_key(run, open)) {
+    tasks.push_back(put(timeout_task(run, open, *std::move(key))));
+  }
+}
+
+RetryPolicy normalized(RetryPolicy policy) {
+  if (policy.max_attempts && *policy.max_attempts <= 0) policy.max_attempts.reset();
+  for (Seconds& delay : policy.backoff_seconds) delay = std::max<Seconds>(delay, 0);
+  return policy;
+}
+
 Command next_command(std::int64_t last_sequence, std::string source, const Context& context) {
   return {CommandId{context.ids.ulid()}, last_sequence + 1, std::move(source)};
 }

@@ -33,6 +33,13 @@ std::optional<TaskKey> deadline_key(const Run& run);
 Task task_for(const Run& run, TaskKey key, TaskType type);
 Task delivery_of(const Run& run, const ActivityScheduled& activity, Timestamp available_at);
 Task timeout_task(const Run& run, const OpenActivity& activity, TaskKey key);
+// The rows of an activity that is scheduled now: its delivery, and the watch on its deadlines if it
+// has any.
+void put_tasks_of(const Run& run, const ActivityScheduled& activity, Timestamp now,
+                  std::vector<TaskChange>& tasks);
+// What may be scheduled, in one spelling: history stores "for ever" as 0 and reads every 0 as that,
+// so a policy that said 0 would mean one thing before a restart and another after it.
+RetryPolicy normalized(RetryPolicy policy);
 
 inline Timestamp time_of(const Run& run, const Context& context) {
   return std::max(context.now, run.state.last_recorded_at);

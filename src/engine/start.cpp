@@ -1,5 +1,6 @@
 // Starts, alone or with a signal.
 #include "engine/parts.hpp"
+#include "engine/standalone.hpp"
 
 namespace dw::engine {
 namespace {
@@ -38,6 +39,7 @@ void open_new(StartDecision& start, const StartCommand& command, std::int64_t ru
     start.decision.tasks.push_back(put(std::move(deadline)));
   }
   start.decision.events.emplace_back(StartAccepted{std::move(facts), start.reply.outcome});
+  if (command.hosted) return schedule_hosted(*command.hosted, std::move(event), start, context);
   start.decision.events.emplace_back(std::move(event));
   start.decision.wake = true;
 }
@@ -46,9 +48,13 @@ void open_new(StartDecision& start, const StartCommand& command, std::int64_t ru
 std::optional<CommandOutcome> refusal_to_open(const StartCommand& command, const Command& facts,
                                               const Context& context) {
   std::optional<CommandOutcome> refused;
-  if (command.compatibility_blocked) {
+  const bool hosts = command.hosted.has_value();
+  if (hosts != (command.workflow_type == standalone_type)) {
+    refused = rejected(facts, "rejected_reserved_workflow_type", "reserved_workflow_type");
+  } else if (command.compatibility_blocked) {
     refused = rejected(facts, "rejected_compatibility_blocked", "compatibility_blocked");
-  } else if (too_large(command.arguments, context)) {
+  } else if (too_large(command.arguments, context) ||
+             (hosts && too_large(command.hosted->arguments, context))) {
     refused = rejected(facts, {}, "structural_limit_exceeded");
   }
   if (refused) refused->sequence = 0;

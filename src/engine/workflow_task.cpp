@@ -1,18 +1,11 @@
 // The steps that workflow code took, turned into events.
 #include "engine/parts.hpp"
+#include "engine/standalone.hpp"
 
 #include <fmt/format.h>
 
 namespace dw::engine {
 namespace {
-
-// What may be scheduled, in one spelling: history stores "for ever" as 0 and reads every 0 as that,
-// so a policy that said 0 would mean one thing before a restart and another after it.
-RetryPolicy normalized(RetryPolicy policy) {
-  if (policy.max_attempts && *policy.max_attempts <= 0) policy.max_attempts.reset();
-  for (Seconds& delay : policy.backoff_seconds) delay = std::max<Seconds>(delay, 0);
-  return policy;
-}
 
 // The run itself stays untouched and uncopied: what the batch adds to it (steps, open work, handled
 // failures) is kept beside it, because a later command may close what an earlier one opened.
@@ -67,21 +60,10 @@ class WorkflowTask {
     event.group = c.group;
     event.task = context_.ids.task_suffix();
 
-    Task task = delivery_of(run_, event, now_);
-    std::vector<TaskKey> tasks{task.key};
-    all_.tasks.push_back(put(std::move(task)));
-
-    if (watched(event.retry_policy)) {
-      OpenActivity open;
-      open.id = event.activity_id;
-      open.retry_policy = event.retry_policy;
-      open.scheduled_at = open.available_at = now_;
-      open.task = event.task;
-      if (auto key = timeout_key(run_, open)) {
-        tasks.push_back(*key);
-        all_.tasks.push_back(put(timeout_task(run_, open, *std::move(key))));
-      }
-    }
+    const auto before = all_.tasks.size();
+    put_tasks_of(run_, event, now_, all_.tasks);
+    std::vector<TaskKey> tasks;
+    for (auto i = before; i < all_.tasks.size(); ++i) tasks.push_back(all_.tasks[i].task.key);
     opened_.activities.emplace_back(event.activity_id, std::move(tasks));
     all_.events.emplace_back(std::move(event));
     return {};
@@ -261,6 +243,7 @@ class WorkflowTask {
 
   Result<void> operator()(const StartChild& c) {
     DW_TRY_VOID(take_step(c.step));
+    DW_TRY_VOID(has_code(c.definition));
     if (!fits(c.arguments) ||
         !check("pending_child_count",
                static_cast<std::int64_t>(state_.children.size() + opened_.children.size() + 1),
@@ -352,6 +335,7 @@ class WorkflowTask {
 
   Result<void> operator()(const ContinueAsNew& c) {
     DW_TRY_VOID(take_step(c.step));
+    DW_TRY_VOID(has_code(c.definition));
     if (!fits(c.arguments)) return {};
     const WorkflowStarted& before = state_.start;
     const RunId next_id{context_.ids.ulid()};
@@ -433,6 +417,14 @@ class WorkflowTask {
     if (step != steps_ + 1) return no(fmt::format("step {} does not follow step {}", step, steps_));
     steps_ = step;
     return {};
+  }
+
+  Result<void> has_code(const Definition& definition) const {
+    if (definition.workflow_type != standalone_type) return {};
+    return no(
+        fmt::format("workflow type '{}' is reserved for activities that stand alone; schedule "
+                    "the activity instead",
+                    standalone_type));
   }
 
   // A limit ends the run, and says which.

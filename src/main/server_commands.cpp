@@ -10,6 +10,7 @@
 #include "server/control_plane.hpp"
 #include "server/http_server.hpp"
 #include "server/observed.hpp"
+#include "server/standalone_activities.hpp"
 #include "server/system_desk.hpp"
 #include "server/worker_plane.hpp"
 #include "views/backend.hpp"
@@ -119,9 +120,14 @@ class Running {
         system_(system_parts(how.store)),
         results_(engine_->dispatch(), engine_->store(), engine_->reader(), polls_, clock_),
         attributes_({engine_->store(), engine_->writer()}),
+        activities_({engine_->store(), engine_->reader(), engine_->clock(), activity_random_,
+                     attributes_,
+                     [this](engine::StartCommand command, auto started) {
+                       engine_->dispatch().start(std::move(command), std::move(started));
+                     }}),
         control_plane_({engine_->dispatch(), engine_->store(), engine_->reader(), engine_->clock(),
                         control_random_, engine_->registry(), namespaces_, workers_, queries_,
-                        results_, attributes_, rollouts_, task_queues_, system_,
+                        results_, attributes_, rollouts_, activities_, task_queues_, system_,
                         std::move(how.export_key)}),
         worker_plane_({engine_->dispatch(), engine_->store(), engine_->reader(), engine_->writer(),
                        engine_->clock(), worker_random_, matching_, workers_, queries_,
@@ -227,6 +233,7 @@ class Running {
   SeededRandom control_random_{system_seed()};
   SeededRandom worker_random_{system_seed()};
   SeededRandom query_random_{system_seed()};
+  SeededRandom activity_random_{system_seed()};
   // These hear of every answer, the last of which an engine gives while it stops.
   server::Metrics metrics_{DW_VERSION};
   const server::AccessLog access_log_;
@@ -242,6 +249,7 @@ class Running {
   server::SystemDesk system_;
   server::ResultWaits results_;
   server::SearchAttributes attributes_;
+  server::StandaloneActivities activities_;
   server::ControlPlane control_plane_;
   server::WorkerPlane worker_plane_;
   server::FrontDesk desk_;

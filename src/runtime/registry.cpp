@@ -1,4 +1,5 @@
 #include "engine/contract.hpp"
+#include "engine/standalone.hpp"
 
 #include <dw/registry.hpp>
 
@@ -97,6 +98,10 @@ detail::WorkflowDefinition& Registry::add_workflow(std::string type, std::string
                                                    detail::FunctionKey function,
                                                    std::optional<std::type_index> implementation) {
   if (type.empty()) type = declared;
+  if (type == engine::standalone_type) {
+    conflicts_.push_back(fmt::format(
+        "workflow type '{}' is reserved for activities that stand alone; name it otherwise", type));
+  }
   claim("workflow", workflow_names_, type, declared, function, implementation,
         workflows_.contains(type));
   return insert(workflows_, refused_workflows_, type, name_of(implementation, type));

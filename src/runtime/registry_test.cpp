@@ -60,6 +60,13 @@ TEST(Registry, TwoImplementationsMayNotShareAKey) {
               HasSubstr("share the key 'billing.sync'"));
 }
 
+TEST(Registry, TheTypeThatHostsActivitiesIsNobodys) {
+  EXPECT_THAT(freeze_error([](Registry& r) { r.workflow("dw.standalone_activity", sync_invoice); }),
+              HasSubstr("reserved for activities that stand alone"));
+  EXPECT_EQ(freeze_error([](Registry& r) { r.activity("dw.standalone_activity", sync_invoice); }),
+            "");
+}
+
 TEST(Registry, EveryConflictIsNamedAtOnce) {
   const auto message = freeze_error([](Registry& r) {
     r.workflow("", sync_invoice);

@@ -149,6 +149,10 @@ void ControlPlane::serve(Call call, Reply reply) {
       return repair(call, std::move(reply));
     case Operation::archive:
       return archive(std::move(call), std::move(reply));
+    case Operation::start_activity:
+    case Operation::list_activities:
+    case Operation::describe_activity:
+      return parts_.activities.serve(std::move(call), std::move(reply));
     case Operation::list_search_attributes:
       return reply(parts_.attributes.list(call));
     case Operation::create_search_attribute:

@@ -30,6 +30,7 @@ struct ControlPlaneParts {
   ResultWaits& results;
   SearchAttributes& attributes;
   Rollouts& rollouts;
+  Service& activities;                 // answers below /activities
   Service& task_queues;                // answers below /task-queues
   Service& system;                     // answers below /system
   bundle::SigningKey export_key = {};  // for exported histories; empty: they are not signed

@@ -1,4 +1,5 @@
 // Starting workflows, with a signal that comes along if so wished.
+#include "engine/standalone.hpp"
 #include "engine/visibility.hpp"
 #include "server/addressed.hpp"
 #include "server/control_plane.hpp"
@@ -38,6 +39,9 @@ engine::StartCommand read_start(Fields& fields, const Namespace& ns) {
   command.ns = ns;
   command.source = "control_plane";
   command.workflow_type = fields.required_text("workflow_type", 255);
+  if (command.workflow_type == engine::standalone_type) {
+    fields.wrong("workflow_type", "is reserved for activities that stand alone: POST /activities");
+  }
   command.queue = fields.text("task_queue", 255);
   command.arguments = fields.arguments(Named::in_order);
   command.compatibility = fields.text("build_id", 255);

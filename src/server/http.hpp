@@ -21,6 +21,7 @@ struct Request {
   std::string body;
   bool too_large = false;  // the body was longer than the limit and has not been read
   std::optional<std::weak_ptr<const void>> client = {};  // expires when the caller hangs up
+  std::string remote = {};                               // the caller's address; empty: unknown
 
   // The value of the first header of that name, in any case; empty when there is none.
   std::string_view header(std::string_view name) const;

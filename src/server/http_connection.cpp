@@ -163,7 +163,11 @@ void Inbox::close() {
 }
 
 Connection::Connection(Lane& lane, Wire wire, Census::Seat seat)
-    : lane_(lane), wire_(std::move(wire)), seat_(std::move(seat)) {}
+    : lane_(lane), wire_(std::move(wire)), seat_(std::move(seat)) {
+  error_code gone;
+  const auto end = wire_.socket().remote_endpoint(gone);
+  if (!gone) remote_ = end.address().to_string();
+}
 
 // Whatever throws (out of memory, a handler without manners) costs this client its connection, and
 // no other anything.
@@ -326,6 +330,7 @@ void Connection::hand_over(bool too_large) {
   request.target = message.target();
   request.too_large = too_large;
   request.client = weak_from_this();
+  request.remote = remote_;
   request.headers.reserve(static_cast<std::size_t>(std::distance(message.begin(), message.end())));
   for (const auto& field : message) {
     request.headers.push_back({std::string{field.name_string()}, std::string{field.value()}});

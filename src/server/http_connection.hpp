@@ -151,6 +151,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   Lane& lane_;
   Wire wire_;
+  std::string remote_;  // address
   Census::Seat seat_;
   Place place_;  // in the lane's list for phase_
   SteadyTime deadline_;

@@ -115,6 +115,7 @@ std::shared_ptr<Observed::Visit> Observed::Inside::begin(Request& request, Respo
   entry.method = request.method.substr(0, longest_logged_word);
   entry.path = loggable_path(request.target);
   entry.route = visit->endpoint.route;
+  entry.remote = request.remote;
   entry.waited = visit->endpoint.waiting != Waiting::nobody;
   // Comparing secrets costs more than all the rest, and most lines of the other level are not
   // written.

@@ -1,6 +1,6 @@
 #include "server/worker_commands.hpp"
 
-#include "server/fields.hpp"
+#include "server/retry_fields.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,6 @@ namespace dw::server {
 namespace {
 
 using engine::WorkflowCommand;
-using history::Seconds;
 
 constexpr std::int64_t no_limit = INT64_MAX;
 constexpr std::size_t any_length = std::string::npos;
@@ -50,13 +49,6 @@ void refuse_strays(Fields& command, std::string_view type) {
   }
 }
 
-void require_no_longer(Fields& fields, std::string_view name, const std::optional<Seconds>& one,
-                       std::string_view than, const std::optional<Seconds>& other) {
-  if (one && other && *one > *other) {
-    fields.wrong(name, fmt::format("must not be longer than {}", than));
-  }
-}
-
 Payload payload_or(Fields& fields, std::string_view name, const Value& otherwise) {
   const Value* given = fields.field(name);
   return given ? fields.envelope(name, *given) : encoded(otherwise);
@@ -64,35 +56,6 @@ Payload payload_or(Fields& fields, std::string_view name, const Value& otherwise
 
 Payload sent_arguments(Fields& command) {
   return payload_or(command, "arguments", Value::Array{});
-}
-
-// ---- retries and timeouts
-
-// Our own default pauses between attempts; workers elsewhere who name no pause mean none.
-history::RetryPolicy wire_retries(Fields& command) {
-  history::RetryPolicy policy;
-  policy.backoff_seconds.clear();
-  const auto given = command.object("retry_policy");
-  if (!given) return policy;
-  Fields fields{*given->if_map(), command.path_of("retry_policy")};
-  policy.max_attempts = fields.whole("max_attempts", 1, no_limit).value_or(1);
-  policy.backoff_seconds = fields.wholes("backoff_seconds", 0);
-  policy.non_retryable_error_types = fields.texts("non_retryable_error_types");
-  command.also_wrong(fields.take_errors());
-  return policy;
-}
-
-void read_timeouts(Fields& command, history::RetryPolicy& policy) {
-  policy.start_to_close_timeout = command.whole("start_to_close_timeout", 1, no_limit);
-  policy.schedule_to_start_timeout = command.whole("schedule_to_start_timeout", 1, no_limit);
-  policy.schedule_to_close_timeout = command.whole("schedule_to_close_timeout", 1, no_limit);
-  policy.heartbeat_timeout = command.whole("heartbeat_timeout", 1, no_limit);
-  require_no_longer(command, "heartbeat_timeout", policy.heartbeat_timeout,
-                    "start_to_close_timeout", policy.start_to_close_timeout);
-  require_no_longer(command, "start_to_close_timeout", policy.start_to_close_timeout,
-                    "schedule_to_close_timeout", policy.schedule_to_close_timeout);
-  require_no_longer(command, "schedule_to_start_timeout", policy.schedule_to_start_timeout,
-                    "schedule_to_close_timeout", policy.schedule_to_close_timeout);
 }
 
 // ---- groups
@@ -234,8 +197,8 @@ WorkflowCommand wire_schedule_activity(Fields& command) {
   activity.arguments = sent_arguments(command);
   activity.connection = command.text("connection", longest_type);
   activity.queue = command.text("queue", longest_type);
-  activity.retry_policy = wire_retries(command);
-  read_timeouts(command, activity.retry_policy);
+  activity.retry_policy = read_retry_policy(command);
+  read_activity_timeouts(command, "", activity.retry_policy);
   activity.group = wire_groups(command);
   return activity;
 }
@@ -257,11 +220,11 @@ WorkflowCommand wire_start_child(Fields& command) {
     if (policy == history::to_string(known)) child.policy = known;
   }
   // Heard for its mistakes only: a child that failed is not started again.
-  wire_retries(command);
+  read_retry_policy(command);
   child.execution_timeout = command.whole("execution_timeout_seconds", 1, no_limit);
   child.run_timeout = command.whole("run_timeout_seconds", 1, no_limit);
-  require_no_longer(command, "run_timeout_seconds", child.run_timeout, "execution_timeout_seconds",
-                    child.execution_timeout);
+  require_within(command, "run_timeout_seconds", child.run_timeout, "execution_timeout_seconds",
+                 child.execution_timeout);
   child.group = wire_groups(command);
   return child;
 }

@@ -170,11 +170,11 @@ class Observed(unittest.TestCase):
         self.assertNotIn("s3cr3t", old + log.read_text())
         first, second = (json.loads(line) for line in old.splitlines())
         self.assertEqual(
-            {k: first[k] for k in ("request_id", "method", "path", "route", "status", "role", "namespace")},
+            {k: first[k] for k in ("request_id", "method", "path", "route", "status", "role", "namespace", "remote")},
             {"request_id": "trace-7", "method": "GET",
              "path": "/api/workflows/order-42?namespace&token",
              "route": "/api/workflows/{workflow}", "status": 404, "role": "operator",
-             "namespace": "default"})
+             "namespace": "default", "remote": "127.0.0.1"})
         self.assertEqual((second["request_id"], "role" in second), (made, False))
         self.assertIn("after-the-move", log.read_text())
 
