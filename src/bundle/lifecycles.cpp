@@ -2,6 +2,7 @@
 
 #include "bundle/tree.hpp"
 #include "core/base64.hpp"
+#include "core/external_payload.hpp"
 #include "views/row_value.hpp"
 
 #include <algorithm>
@@ -362,6 +363,9 @@ Value::Array linked_intakes(std::span<const Asked> all) {
 }  // namespace
 
 Value payload_text(const Payload& payload) {
+  if (auto reference = find_external_reference(payload)) {
+    return Value::Map{{"codec", payload.codec}, {"external_storage", *std::move(reference)}};
+  }
   return payload.codec == json_codec ? payload.bytes : encode_base64(payload.bytes);
 }
 

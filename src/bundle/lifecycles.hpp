@@ -27,7 +27,8 @@ Result<Lifecycles> lifecycles_of(const views::Account& account,
                                  std::span<const Refusal> refusals,
                                  std::span<const views::TaskRow> tasks);
 
-// A payload as exports show it: the text itself for JSON, base64 for everything else.
+// A payload as exports show it: the text itself for JSON, base64 for everything else, and for one
+// in external storage the envelope that says where.
 Value payload_text(const Payload& payload);
 
 }  // namespace dw::bundle

@@ -2,6 +2,7 @@
 
 #include "bundle/tree.hpp"
 #include "core/base64.hpp"
+#include "core/external_payload.hpp"
 #include "views/row_value.hpp"
 
 #include <fmt/format.h>
@@ -88,8 +89,14 @@ std::string hex(std::string_view bytes) {
   return text;
 }
 
+// What stands there is where the payload is.
+bool is_elsewhere(const PayloadEntry& payload) {
+  return payload.bytes && find_external_reference({payload.codec, *payload.bytes});
+}
+
 Value entry_value(const PayloadEntry& payload, bool redacted) {
-  const bool available = payload.bytes && !redacted;
+  const bool elsewhere = is_elsewhere(payload);
+  const bool available = payload.bytes && !redacted && !elsewhere;
   const bool avro = available && payload.codec == avro_codec;
   const auto fingerprint = avro ? avro_fingerprint(*payload.bytes) : std::string{};
   RowValue row;
@@ -103,7 +110,10 @@ Value entry_value(const PayloadEntry& payload, bool redacted) {
   row("avro_prefix_hex",
       avro ? hex(std::string_view{*payload.bytes}.substr(0, avro_header)) : std::string{});
   row("writer_schema", avro_schema(fingerprint))("writer_schema_fingerprint", fingerprint);
-  row("diagnostic", redacted ? "payload_redacted" : available ? "" : "payload_unavailable");
+  row("diagnostic", redacted    ? "payload_redacted"
+                    : elsewhere ? "external_storage_reference"
+                    : available ? ""
+                                : "payload_unavailable");
   return row.take();
 }
 
@@ -147,7 +157,7 @@ Value payload_manifest(std::span<const PayloadEntry> payloads, const Redaction& 
 
 Value codec_schemas(std::span<const PayloadEntry> payloads) {
   const auto is_avro = [](const PayloadEntry& payload) {
-    return payload.bytes && payload.codec == avro_codec;
+    return payload.bytes && payload.codec == avro_codec && !is_elsewhere(payload);
   };
   if (std::ranges::none_of(payloads, is_avro)) return Value::Map{};
   RowValue schema;

@@ -3,6 +3,7 @@
 #include "bundle/bundled.hpp"
 #include "bundle/tree.hpp"
 #include "core/base64.hpp"
+#include "core/external_payload.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -118,6 +119,26 @@ TEST(PayloadManifest, PayloadsCanBeReadWithWhatItSays) {
     const auto codec = text_at(one, "codec");
     EXPECT_TRUE(decode({codec, codec == json_codec ? text : decode_base64(text).value_or("")}));
   }
+}
+
+// proves: E-112
+TEST(PayloadManifest, SaysWhichPayloadsAreInExternalStorage) {
+  const auto reference = *parse_json(
+      R"({"schema":"durable-workflow.v2.external-payload-reference.v1","uri":"s3://bucket/key",)"
+      R"("sha256":"0123456789012345678901234567890123456789012345678901234567890123",)"
+      R"("size_bytes":70000,"codec":"avro"})");
+  auto start = workflow_started("invoice");
+  start.arguments = *external_payload(reference);
+  const Value bundle = bundle_of(looking_at({start_accepted(command("c1", 1)), start}));
+  EXPECT_EQ(*bundle::find_at(bundle, "payloads.arguments.data"),
+            (Value{Value::Map{{"codec", "avro"}, {"external_storage", reference}}}));
+  for (const auto path : {"payloads.arguments.data", "history_events.1.payload.arguments",
+                          "history_events.1.facts.arguments", "commands.0.payload"}) {
+    EXPECT_EQ(listed(bundle, path, "available"), "false") << path;
+    EXPECT_EQ(listed(bundle, path, "diagnostic"), "external_storage_reference") << path;
+    EXPECT_EQ(listed(bundle, path, "avro_framing"), "null") << path;
+  }
+  EXPECT_EQ(shown(bundle, "codec_schemas"), "{}");
 }
 
 TEST(PayloadManifest, NoAvroNoSchemas) {

@@ -1,6 +1,7 @@
 #include "bundle/tree.hpp"
 
 #include "core/base64.hpp"
+#include "core/external_payload.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -55,6 +56,10 @@ std::string text_at(const Value& value, std::string_view key) {
 
 std::optional<Payload> envelope(const Value& value) {
   const auto* map = value.if_map();
+  if (const Value* reference = value.find("external_storage"); reference && map->size() == 2) {
+    auto elsewhere = external_payload(*reference);
+    return elsewhere ? std::optional{*std::move(elsewhere)} : std::nullopt;
+  }
   const Value* blob = value.find("blob");
   std::string codec = text_at(value, "codec");
   if (!map || map->size() != 2 || !blob || !blob->if_string() || codec.empty()) return std::nullopt;

@@ -14,8 +14,8 @@ namespace dw::bundle {
 // The string under that key; empty when there is none.
 std::string text_at(const Value& value, std::string_view key);
 
-// A payload that names its own codec, {"codec":…,"blob":…}. Absent when the value is something
-// else, or its base64 is none.
+// A payload that names its own codec, {"codec":…,"blob":…}, or a reference to one in external
+// storage. Absent when the value is something else, or its base64 is none.
 std::optional<Payload> envelope(const Value& value);
 
 // Null when nothing is there.

@@ -36,7 +36,7 @@ void draw_debug(Page& page, const Value& answer) {
               {"Wait Reason", "execution.wait_reason"},
               {"Last Event", "execution.last_event", Format::json},
               {"Next Scheduled", "execution.next_scheduled_event", Format::json},
-              {"Compatibility", "compatibility", Format::json}},
+              {"Build", "compatibility.compatibility"}},
              answer);
   for (const Value& finding : list_of(answer, "findings")) {
     page.text(fmt::format("  [{}] {}: {}", upper(words_of(finding, "severity")),
@@ -59,6 +59,9 @@ void draw_debug(Page& page, const Value& answer) {
             {{"Activity ID", "activity_execution_id"},
              {"Type", "activity_type"},
              {"Status", "status", Format::status},
+             {"Attempts", "attempt_count"},
+             {"Next Attempt", "next_attempt_at"},
+             {"Last Failure", "last_failure.message"},
              {"Lease Owner", "current_attempt.lease_owner"},
              {"Lease Expires", "current_attempt.lease_expires_at"}});
   draw_rows(page, "Recent failures", list_of(answer, "recent_failures"),

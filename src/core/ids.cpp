@@ -33,20 +33,20 @@ bool is_namespace_char(char c) {
   return is_lower(c) || is_digit(c) || is_name_punctuation(c);
 }
 
-Error refused(std::string message) {
+Error refused_id(std::string message) {
   return Error{ErrorCode::invalid_argument, std::move(message)};
 }
 
 }  // namespace
 
 Result<InstanceId> parse_instance_id(std::string_view text) {
-  if (text.empty()) return refused("an instance id must not be empty");
+  if (text.empty()) return refused_id("an instance id must not be empty");
   if (text.size() > max_instance_id_length) {
-    return refused(fmt::format("an instance id of {} bytes is too long: at most {} are allowed",
-                               text.size(), max_instance_id_length));
+    return refused_id(fmt::format("an instance id of {} bytes is too long: at most {} are allowed",
+                                  text.size(), max_instance_id_length));
   }
   if (!std::ranges::all_of(text, is_instance_id_char)) {
-    return refused(fmt::format(
+    return refused_id(fmt::format(
         "instance id \"{}\" may only hold letters, digits and the characters . _ : -", text));
   }
   return InstanceId{std::string{text}};
@@ -54,15 +54,15 @@ Result<InstanceId> parse_instance_id(std::string_view text) {
 
 Result<Namespace> parse_namespace(std::string_view text) {
   if (text.size() > max_namespace_length) {
-    return refused(fmt::format("a namespace of {} bytes is too long: at most {} are allowed",
-                               text.size(), max_namespace_length));
+    return refused_id(fmt::format("a namespace of {} bytes is too long: at most {} are allowed",
+                                  text.size(), max_namespace_length));
   }
   std::string lowered{text};
   for (char& c : lowered) {
     if (is_upper(c)) c = static_cast<char>(c - 'A' + 'a');
   }
   if (!std::ranges::all_of(lowered, is_namespace_char)) {
-    return refused(fmt::format(
+    return refused_id(fmt::format(
         "namespace \"{}\" may only hold letters, digits and the characters . _ -", text));
   }
   return Namespace{std::move(lowered)};

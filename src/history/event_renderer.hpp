@@ -97,9 +97,10 @@ class EventRenderer {
   void text(std::string_view name, std::string_view value);
   void value(std::string_view name, const Value& value);
   // The bytes as a string, the name of their codec beside it. A contract without a place for the
-  // codec gets the payload that names its own: out_.field(name, payload).
+  // codec gets the payload that names its own, as does whoever asks for one in external storage.
   void payload(std::string_view name, const Payload& payload);
   void bare_payload(std::string_view name, const Payload& payload);
+  void enveloped(std::string_view name, const Payload& payload);
 
   void run_keys();
   void commanded(const Command& by);

@@ -1,6 +1,7 @@
 #include "history/render.hpp"
 
 #include "core/base64.hpp"
+#include "core/external_payload.hpp"
 #include "core/ulid.hpp"
 #include "history/codec.hpp"
 #include "history/declarations.hpp"
@@ -63,12 +64,25 @@ void EventRenderer::payload(std::string_view name, const Payload& payload) {
   out_.field("payload_codec", view(payload.codec));
 }
 void EventRenderer::bare_payload(std::string_view name, const Payload& payload) {
+  // There is no text that could stand for what lies elsewhere: readers take the envelope, too.
+  if (find_external_reference(payload)) return enveloped(name, payload);
   out_.key(name);
   if (payload.codec == json_codec) {
     out_.value(view(payload.bytes));
   } else {
     out_.value(view(encode_base64(payload.bytes)));
   }
+}
+
+void EventRenderer::enveloped(std::string_view name, const Payload& payload) {
+  const auto reference = find_external_reference(payload);
+  if (!reference) {
+    out_.field(name, payload);
+    return;
+  }
+  out_.key(name).begin_object().field("codec", view(payload.codec));
+  value("external_storage", *reference);
+  out_.end_object();
 }
 
 void EventRenderer::run_keys() {
@@ -146,7 +160,7 @@ void EventRenderer::properties(const std::string& declaring_class, const Payload
   const auto decoded = decode(properties);
   const auto* entries = decoded ? decoded->if_map() : nullptr;
   if (!entries) {
-    out_.field("properties", properties);
+    enveloped("properties", properties);
     return;
   }
   Value::Array list;
@@ -297,7 +311,8 @@ void EventRenderer::deadlines() {
 
 Result<void> EventRenderer::operator()(const SideEffectRecorded& e) {
   // No codec beside it in the contract, so the value names its own.
-  out_.field("sequence", e.step).field("result", e.result);
+  out_.field("sequence", e.step);
+  enveloped("result", e.result);
   return {};
 }
 

@@ -455,6 +455,22 @@ TEST(Rendered, ASideEffectNamesItsOwnCodec) {
   EXPECT_EQ(bj::serialize(payload), R"({"sequence":1,"result":{"codec":"json","blob":"7"}})");
 }
 
+TEST(Rendered, WhatLiesInExternalStorageIsShownAsItsEnvelope) {
+  auto start = workflow_started("invoice");
+  const std::string reference =
+      R"({"schema":"durable-workflow.v2.external-payload-reference.v1","uri":"s3://bucket/key",)"
+      R"("sha256":"0123456789012345678901234567890123456789012345678901234567890123",)"
+      R"("size_bytes":70000,"codec":"avro"})";
+  start.arguments = {"avro", reference};
+  const auto envelope = R"({"codec":"avro","external_storage":)" + reference + "}";
+  const auto started = last_payload({start});
+  EXPECT_EQ(json_at(started, "arguments"), envelope);
+  EXPECT_EQ(text_at(started, "payload_codec"), "avro");
+  auto noted = side_effect_recorded("7");
+  noted.result = start.arguments;
+  EXPECT_EQ(json_at(last_payload({workflow_started("invoice"), noted}), "result"), envelope);
+}
+
 TEST(Rendered, RefusesWhatIsNotOpen) {
   for (const history::EventBody& body :
        std::vector<history::EventBody>{activity_completed("a1", "try1"),

@@ -115,7 +115,7 @@ Result<void> EventRenderer::operator()(const SignalApplied& e) {
   } else if (const auto readable = signal_value(signal->arguments)) {
     value("value", *readable);
   } else {
-    out_.field("value", signal->arguments);
+    enveloped("value", signal->arguments);
   }
   r_.signals_.erase(e.signal_id);
   r_.signal_waits_.erase(e.wait_id);
@@ -126,7 +126,7 @@ Result<void> EventRenderer::operator()(const SignalApplied& e) {
 
 Result<void> EventRenderer::operator()(const UpdateAccepted& e) {
   update_keys(e.command, e.update_id, e.name);
-  out_.field("arguments", e.arguments);
+  enveloped("arguments", e.arguments);
   command("update", e.command, {.target_name = e.name});
   r_.updates_.insert_or_assign(e.update_id, Update{e, {}});
   return {};
@@ -134,7 +134,7 @@ Result<void> EventRenderer::operator()(const UpdateAccepted& e) {
 
 Result<void> EventRenderer::operator()(const UpdateRejected& e) {
   update_keys(e.command, e.update_id, e.name);
-  out_.field("arguments", e.arguments);
+  enveloped("arguments", e.arguments);
   text("outcome", e.outcome);
   out_.field("rejection_reason", view(e.rejection_reason));
   if (e.validation_errors) value("validation_errors", *e.validation_errors);
@@ -150,7 +150,7 @@ Result<void> EventRenderer::operator()(const UpdateApplied& e) {
   Update* update = DW_TRY(find(r_.updates_, e.update_id, "the update is not open"));
   update->step = e.step;
   update_keys(update->accepted.command, e.update_id, update->accepted.name);
-  out_.field("arguments", update->accepted.arguments);
+  enveloped("arguments", update->accepted.arguments);
   // Applied by code elsewhere while it stood at no wait: at no step that history could name.
   if (e.step != 0) out_.field("sequence", e.step);
   return {};
@@ -159,7 +159,8 @@ Result<void> EventRenderer::operator()(const UpdateApplied& e) {
 Result<void> EventRenderer::operator()(const UpdateCompleted& e) {
   const Update* update = DW_TRY(find(r_.updates_, e.update_id, "the update is not open"));
   update_keys(update->accepted.command, e.update_id, update->accepted.name);
-  out_.field("sequence", update->step).field("result", e.result);
+  out_.field("sequence", update->step);
+  if (e.result) enveloped("result", *e.result);
   if (e.failure) {
     failure_keys(e.failure_id, e.category);
     out_.field("non_retryable", e.failure->non_retryable);

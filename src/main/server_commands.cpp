@@ -8,6 +8,7 @@
 #include "main/server_config.hpp"
 #include "main/server_log.hpp"
 #include "server/control_plane.hpp"
+#include "server/debug_desk.hpp"
 #include "server/http_server.hpp"
 #include "server/observed.hpp"
 #include "server/standalone_activities.hpp"
@@ -36,6 +37,11 @@ constexpr auto sample_every = 5s;
 std::string host_name() {
   char name[256] = {};
   return gethostname(name, sizeof name - 1) == 0 ? name : "dw";
+}
+
+std::string environment_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
 }
 
 // Blocks the signals that stop or reload a server before any thread starts, so that only wait()
@@ -103,18 +109,22 @@ class Running {
       : access_log_(std::move(how.access_log)),
         aside_("dw-aside", clock_),
         polls_("dw-polls", clock_),
+        patient_("dw-storage", clock_),
         matching_(polls_, clock_),
         workers_(clock_,
                  [this](const Namespace& ns, std::string_view queue, std::string_view build_id) {
                    return rollouts_.draining(ns, queue, build_id);
                  }),
         queries_(matching_, polls_, clock_, query_random_),
+        validations_(matching_, workers_, polls_, clock_, validation_random_),
         engine_(std::make_shared<detail::EngineImpl>(
             frozen(std::move(registry)), EngineOptions{.store = how.store, .ns = how.ns}, nullptr,
             &matching_)),
         namespaces_({engine_->store(), engine_->writer(), engine_->clock(), how.ns,
                      [this](const Namespace& ns) { return attributes_.forget(ns); }}),
         rollouts_({engine_->store(), engine_->writer(), engine_->clock()}),
+        storage_({namespaces_, patient_, storage_random_, fs::absolute(how.store).parent_path(),
+                  environment_variable}),
         task_queues_({engine_->store(), engine_->reader(), engine_->clock(), workers_, queries_,
                       rollouts_, held_tasks()}),
         system_(system_parts(how.store)),
@@ -125,13 +135,17 @@ class Running {
                      [this](engine::StartCommand command, auto started) {
                        engine_->dispatch().start(std::move(command), std::move(started));
                      }}),
+        debug_({engine_->store(), engine_->reader(), engine_->clock(), engine_->registry(),
+                workers_, queries_, held_tasks()}),
+        admission_(
+            {engine_->store(), engine_->reader(), engine_->clock(), validators_, validations_}),
         control_plane_({engine_->dispatch(), engine_->store(), engine_->reader(), engine_->clock(),
                         control_random_, engine_->registry(), namespaces_, workers_, queries_,
-                        results_, attributes_, rollouts_, activities_, task_queues_, system_,
-                        std::move(how.export_key)}),
+                        results_, attributes_, rollouts_, storage_, admission_, activities_,
+                        task_queues_, system_, debug_, std::move(how.export_key)}),
         worker_plane_({engine_->dispatch(), engine_->store(), engine_->reader(), engine_->writer(),
-                       engine_->clock(), worker_random_, matching_, workers_, queries_,
-                       how.lenient_run_closed}),
+                       engine_->clock(), worker_random_, matching_, workers_, queries_, validators_,
+                       validations_, how.lenient_run_closed}),
         desk_({std::move(how.auth), about(how),
                [this](std::string_view name) { return namespaces_.exists(name); },
                how.http.max_body_bytes},
@@ -141,6 +155,7 @@ class Running {
     namespaces_.restore(unwrap(engine_->store().documents(server::namespace_kind)));
     attributes_.restore(unwrap(engine_->store().documents(server::search_attribute_kind)));
     rollouts_.restore(unwrap(engine_->store().documents(server::rollout_kind)));
+    validators_.restore(unwrap(engine_->store().documents(server::update_validators_kind)));
     workers_.restore(unwrap(engine_->store().documents(server::registration_kind)));
     port_ = unwrap(http_.start());
   }
@@ -156,6 +171,7 @@ class Running {
   void stop(std::chrono::seconds patience) {
     matching_.stop();
     http_.stop(patience);
+    patient_.stop();
     engine_->stop();
     polls_.stop();
     aside_.stop();
@@ -233,23 +249,31 @@ class Running {
   SeededRandom control_random_{system_seed()};
   SeededRandom worker_random_{system_seed()};
   SeededRandom query_random_{system_seed()};
+  SeededRandom storage_random_{system_seed()};
+  SeededRandom validation_random_{system_seed()};
   SeededRandom activity_random_{system_seed()};
   // These hear of every answer, the last of which an engine gives while it stops.
   server::Metrics metrics_{DW_VERSION};
   const server::AccessLog access_log_;
   dispatch::ThreadExecutor aside_;
   dispatch::ThreadExecutor polls_;
+  dispatch::ThreadExecutor patient_;  // for disks and networks that are not the store's
   server::Matching matching_;
   server::Workers workers_;
   server::QueryTasks queries_;
+  server::DeclaredValidators validators_{workers_};
+  server::UpdateValidations validations_;
   std::shared_ptr<detail::EngineImpl> engine_;
   server::Namespaces namespaces_;
   server::Rollouts rollouts_;
+  server::PayloadStorage storage_;
   server::TaskQueues task_queues_;
   server::SystemDesk system_;
   server::ResultWaits results_;
   server::SearchAttributes attributes_;
   server::StandaloneActivities activities_;
+  server::DebugDesk debug_;
+  server::UpdateAdmission admission_;
   server::ControlPlane control_plane_;
   server::WorkerPlane worker_plane_;
   server::FrontDesk desk_;

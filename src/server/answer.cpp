@@ -27,6 +27,7 @@ const std::vector<Promise>& promises() {
       {Operation::describe, "describe", "", {"workflow_id"}, {}},
       {Operation::list_runs, "list_runs", "", {"workflow_id"}, {}},
       {Operation::describe_run, "describe_run", "", {"workflow_id"}, {"run_id"}},
+      {Operation::debug, "debug_workflow", "", {"workflow_id"}, {"run_id", "diagnostic_status"}},
       {Operation::history, "history", "", {"workflow_id", "run_id"}, {"next_page_token"}},
       {Operation::result, "result", "", {"workflow_id"}, {"run_id"}},
       {Operation::signal,

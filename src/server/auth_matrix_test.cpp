@@ -260,6 +260,18 @@ INSTANTIATE_TEST_SUITE_P(Drivers, AuthMatrix, Values(Auth::Driver::token, Auth::
                            return driver.param == Auth::Driver::token ? "Token" : "Signature";
                          });
 
+TEST(AuthMatrixRoutes, WherePayloadsAreKeptIsForAdministratorsAlone) {
+  for (const auto& [method, target] : {std::pair{"PUT", "/api/namespaces/blue/external-storage"},
+                                       std::pair{"POST", "/api/storage/test"}}) {
+    const auto path = parse_path(target);
+    const auto found = match(method, *path);
+    ASSERT_NE(found.route, nullptr) << target;
+    for (const Role role : {Role::worker, Role::operating, Role::admin}) {
+      EXPECT_EQ(found.route->roles.include(role), role == Role::admin) << target;
+    }
+  }
+}
+
 TEST(AuthMatrixWithoutDriver, EverybodyMayDoEverything) {
   Obliging service;
   FrontDesk desk{{.auth = {.driver = Auth::Driver::none},

@@ -13,7 +13,7 @@ constexpr std::string_view capabilities = R"({
   "activity_retry_policy": true, "child_workflow_retry_policy": false, "child_workflow_timeouts": true,
   "parent_close_policy": true, "non_retryable_failures": true, "history_retention": true,
   "payload_codec_envelope": true, "payload_codec_envelope_responses": true,
-  "bridge_adapter_outcome_contract": false, "replay_verification_contract": false,
+  "bridge_adapter_outcome_contract": true, "replay_verification_contract": false,
   "external_executor_config_contract": false, "invocable_carrier_contract": false,
   "result_long_poll": true, "signal_with_start": true,
   "payload_codecs": ["avro"], "response_compression": []
@@ -44,7 +44,12 @@ constexpr std::string_view request_contract = R"({
 })";
 
 constexpr std::string_view server_capabilities = R"({
-  "long_poll_timeout": 30, "query_tasks": true, "update_validation_tasks": false,
+  "long_poll_timeout": 30, "query_tasks": true, "update_validation_tasks": true,
+  "synchronous_update_validation": {"supported": true, "acceptance_boundary": "validator_approved",
+    "worker_capability": "update_validation_tasks", "workflow_contract_field": "update_validators",
+    "task_poll": {"strategy": "multiplexed", "endpoint": "/worker/workflow-tasks/poll",
+      "request_field": "task_kinds", "task_kinds": ["workflow", "update_validation"],
+      "response_discriminator": "task.task_kind"}},
   "supported_workflow_task_commands": ["schedule_activity", "start_timer", "start_child_workflow",
     "record_side_effect", "record_version_marker", "upsert_search_attributes", "upsert_memo",
     "open_condition_wait", "open_signal_wait", "complete_update", "fail_update", "complete_workflow",
@@ -68,6 +73,25 @@ constexpr std::string_view auth_composition = R"({
   "effective_config": {"required_fields": ["server_url", "namespace", "profile", "auth", "tls", "identity"]},
   "redaction": {"never_echo": ["bearer_tokens", "private_keys", "shared_signature_keys",
     "client_certificate_private_key_material", "raw_authorization_headers"]}
+})";
+
+constexpr std::string_view bridge_contract = R"({
+  "schema": "durable-workflow.v2.bridge-adapter-outcome.contract", "version": 1,
+  "boundary": {"role": "bounded_ingress_or_handoff", "not_a_workflow_runtime": true,
+    "allowed_actions": ["start_workflow", "signal_workflow", "update_workflow"]},
+  "patterns": {"webhook_receiver": {"path_template": "/api/bridge-adapters/webhook/{adapter}",
+    "allowed_actions": ["start_workflow", "signal_workflow", "update_workflow"]}},
+  "idempotency": {"required": true, "scope": ["adapter", "idempotency_key", "target"],
+    "duplicate_policy": {"start_workflow": ["use_existing", "reject_duplicate"],
+      "signal_workflow": ["record_duplicate_without_redelivery"],
+      "update_workflow": ["record_duplicate_without_redelivery"]}},
+  "outcomes": {"accepted": {"http_status": 202}, "duplicate": {"http_status": 200}, "rejected": {"http_status": 422}},
+  "rejection_reasons": ["unknown_target", "malformed_payload", "duplicate_start", "instance_already_started",
+    "unsupported_routing", "unsupported_action", "run_not_active", "update_rejected", "structural_limit_exceeded"],
+  "visibility": {"outcome_fields": ["schema", "version", "adapter", "action", "accepted", "outcome", "reason",
+      "idempotency_key", "target", "correlation", "workflow_id", "run_id", "workflow_type", "control_plane_outcome",
+      "rejection_reason", "message"],
+    "redaction": {"never_echo": ["authorization", "signature", "token", "secret", "raw_payload"]}}
 })";
 
 Value written(std::string_view json) {
@@ -104,6 +128,7 @@ Value cluster_info(const About& about) {
                                    {"response_contract", response_contract()}}},
       {"worker_protocol", Value::Map{{"version", worker_protocol_version},
                                      {"server_capabilities", written(server_capabilities)}}},
+      {"bridge_adapter_outcome_contract", written(bridge_contract)},
       {"auth_composition_contract", written(auth_composition)}};
 }
 

@@ -1,6 +1,7 @@
 #include "server/control_plane.hpp"
 
 #include "server/addressed.hpp"
+#include "server/bridge_adapters.hpp"
 #include "server/fields.hpp"
 #include "server/worker_tasks.hpp"
 #include "store/derived.hpp"
@@ -27,6 +28,7 @@ Value::Map outcome_body(const Call& call, const engine::CommandOutcome& outcome)
     body.emplace_back("run_id", run->view());
     body.emplace_back("requested_run_id", run->view());
   }
+  if (outcome.repeated) body.emplace_back("repeated", true);
   if (!outcome.accepted) {
     body.emplace_back("reason", wire_reason(outcome.rejection_reason));
     body.emplace_back("rejection_reason", outcome.rejection_reason);
@@ -52,12 +54,6 @@ Answer query_answer(const Call& call, const Payload& result) {
            {"result", projection_of(result)},
            {"result_envelope", envelope_of(result)}}};
 }
-
-// How far a caller wants to wait.
-struct UpdateWish {
-  bool until_completed = false;
-  std::int64_t seconds = 0;
-};
 
 Answer update_answer(const Call& call, const dispatch::UpdateReply& update,
                      const UpdateWish& wish) {
@@ -120,11 +116,17 @@ void ControlPlane::serve(Call call, Reply reply) {
       return parts_.namespaces.update(call, std::move(reply));
     case Operation::remove_namespace:
       return parts_.namespaces.remove(call, std::move(reply));
+    case Operation::set_namespace_storage:
+      return parts_.namespaces.set_storage(call, std::move(reply));
+    case Operation::test_storage:
+      return parts_.storage.test(call, std::move(reply));
     case Operation::list:
       return reading(std::move(call), std::move(reply), &ControlPlane::list);
     case Operation::describe:
     case Operation::describe_run:
       return reading(std::move(call), std::move(reply), &ControlPlane::describe);
+    case Operation::debug:
+      return parts_.debug.serve(std::move(call), std::move(reply));
     case Operation::list_runs:
       return reading(std::move(call), std::move(reply), &ControlPlane::list_runs);
     case Operation::history:
@@ -159,6 +161,8 @@ void ControlPlane::serve(Call call, Reply reply) {
       return parts_.attributes.create(call, std::move(reply));
     case Operation::remove_search_attribute:
       return parts_.attributes.remove(call, std::move(reply));
+    case Operation::bridge_webhook:
+      return bridge_webhook(call, *this, std::move(reply));
     case Operation::list_workers:
       return reply(parts_.workers.list(call));
     case Operation::describe_worker:
@@ -297,14 +301,28 @@ void ControlPlane::update(const Call& call, Reply reply) {
   wish.seconds = fields.whole("wait_timeout_seconds", 1, 3600).value_or(update_patience.count());
   fields.refuse({"wait_policy"});
   if (!fields.fine()) return reply(fields.errors());
+  parts_.admission.admit(
+      call, std::move(command),
+      [this, call = call.without_body(), wish, reply](engine::UpdateCommand admitted) {
+        send_update(call, std::move(admitted), wish, reply);
+      },
+      reply);
+}
+
+void ControlPlane::send_update(const Call& call, engine::UpdateCommand command, UpdateWish wish,
+                               Reply reply) {
   const std::optional<Duration> patience =
       wish.until_completed ? std::optional<Duration>{std::chrono::seconds{wish.seconds}}
                            : std::nullopt;
+  const auto decided_on = command.requested_run;
   parts_.dispatch.update(
       instance_of(call), std::move(command), wish.until_completed,
-      [this, call = call.without_body(), wish,
+      [this, call, decided_on, wish,
        reply = std::move(reply)](Result<dispatch::UpdateReply> update) {
         if (!update) return reply(failed(update.error(), call));
+        if (auto stale = stale_approval(call, decided_on, update->outcome)) {
+          return reply(*std::move(stale));
+        }
         const bool over = update->outcome.repeated && !update->wait_timed_out;
         if (!over || update->completed) return reply(update_answer(call, *update, wish));
         // Asked for before, and done since: history knows how it ended.

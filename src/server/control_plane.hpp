@@ -5,10 +5,12 @@
 #include "bundle/integrity.hpp"
 #include "dispatch/dispatch.hpp"
 #include "server/namespaces.hpp"
+#include "server/payload_storage.hpp"
 #include "server/query_tasks.hpp"
 #include "server/result_waits.hpp"
 #include "server/rollouts.hpp"
 #include "server/search_attributes.hpp"
+#include "server/update_admission.hpp"
 #include "server/workers.hpp"
 
 #include <dw/registry.hpp>
@@ -30,10 +32,19 @@ struct ControlPlaneParts {
   ResultWaits& results;
   SearchAttributes& attributes;
   Rollouts& rollouts;
+  PayloadStorage& storage;
+  UpdateAdmission& admission;
   Service& activities;                 // answers below /activities
   Service& task_queues;                // answers below /task-queues
   Service& system;                     // answers below /system
+  Service& debug;                      // says what keeps a run from going on
   bundle::SigningKey export_key = {};  // for exported histories; empty: they are not signed
+};
+
+// How far a caller wants to wait for an update.
+struct UpdateWish {
+  bool until_completed = false;
+  std::int64_t seconds = 0;
 };
 
 class ControlPlane final : public Service {
@@ -49,6 +60,7 @@ class ControlPlane final : public Service {
   void signal(const Call& call, Reply reply);
   void query(const Call& call, Reply reply);
   void update(const Call& call, Reply reply);
+  void send_update(const Call& call, engine::UpdateCommand command, UpdateWish wish, Reply reply);
   Result<void> read_update_end(const Call& call, dispatch::UpdateReply& update);
   void close(const Call& call, engine::CloseCommand::Kind kind, Reply reply);
   void ask(const Call& call, Payload arguments, Reply reply);

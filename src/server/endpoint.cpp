@@ -32,6 +32,8 @@ Waiting waiting_at(Operation operation) {
       return Waiting::activity_task;
     case Operation::poll_query_task:
       return Waiting::query_task;
+    case Operation::poll_update_validation_task:
+      return Waiting::update_validation_task;
     case Operation::exchange:
       return Waiting::exchange;
     case Operation::query:
@@ -94,6 +96,8 @@ std::string_view to_string(Waiting waiting) {
       return "activity_task";
     case Waiting::query_task:
       return "query_task";
+    case Waiting::update_validation_task:
+      return "update_validation_task";
     case Waiting::exchange:
       return "exchange";
     case Waiting::query:

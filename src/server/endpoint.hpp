@@ -14,14 +14,16 @@ enum class Waiting {
   workflow_task,
   activity_task,
   query_task,
+  update_validation_task,
   exchange,  // a native worker, for any of these
   query,
   update,
   result,
 };
-inline constexpr Waiting all_waiting[] = {
-    Waiting::workflow_task, Waiting::activity_task, Waiting::query_task, Waiting::exchange,
-    Waiting::query,         Waiting::update,        Waiting::result};
+inline constexpr Waiting all_waiting[] = {Waiting::workflow_task, Waiting::activity_task,
+                                          Waiting::query_task,    Waiting::update_validation_task,
+                                          Waiting::exchange,      Waiting::query,
+                                          Waiting::update,        Waiting::result};
 std::string_view to_string(Waiting waiting);  // workflow_task, …
 
 struct Endpoint {

@@ -26,6 +26,8 @@ TEST(Endpoint, KnowsWhoIsWaitedFor) {
   EXPECT_EQ(endpoint("POST", "/api/worker/workflow-tasks/poll").waiting, Waiting::workflow_task);
   EXPECT_EQ(endpoint("POST", "/api/worker/activity-tasks/poll").waiting, Waiting::activity_task);
   EXPECT_EQ(endpoint("POST", "/api/worker/query-tasks/poll").waiting, Waiting::query_task);
+  EXPECT_EQ(endpoint("POST", "/api/worker/update-validation-tasks/poll").waiting,
+            Waiting::update_validation_task);
   EXPECT_EQ(endpoint("POST", "/api/worker/exchange").waiting, Waiting::exchange);
   EXPECT_EQ(endpoint("GET", "/api/workflows/a/runs/b/result").waiting, Waiting::result);
   EXPECT_EQ(endpoint("POST", "/api/workflows/a/query/total").waiting, Waiting::query);

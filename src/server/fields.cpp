@@ -2,6 +2,7 @@
 
 #include "core/avro_codec.hpp"
 #include "core/base64.hpp"
+#include "core/external_payload.hpp"
 #include "core/payload_blob.hpp"
 
 #include <fmt/format.h>
@@ -186,8 +187,11 @@ Payload read_envelope(const Value& value, std::string_view field, Value::Map& er
   };
   if (!is_envelope(value)) return no("", "must be an envelope of codec and blob");
   if (*value.find("codec") != Value{avro_codec}) return no(".codec", "must be avro");
+  if (const Value* reference = value.find("external_storage")) {
+    auto elsewhere = external_payload(*reference);
+    return elsewhere ? *std::move(elsewhere) : no(".external_storage", elsewhere.error().message);
+  }
   const Value* blob = value.find("blob");
-  if (!blob) return no("", "is in external storage, which is not supported yet");
   if (!blob->if_string()) return no(".blob", "must be base64 text");
   auto payload = payload_from_blob(avro_codec, *blob->if_string());
   if (!payload) return no(".blob", payload.error().message);
@@ -196,6 +200,9 @@ Payload read_envelope(const Value& value, std::string_view field, Value::Map& er
 }
 
 Value envelope_of(const Payload& payload) {
+  if (auto reference = find_external_reference(payload)) {
+    return Value::Map{{"codec", payload.codec}, {"external_storage", *std::move(reference)}};
+  }
   return Value::Map{{"codec", payload.codec}, {"blob", encode_base64(payload.bytes)}};
 }
 

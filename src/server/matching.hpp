@@ -12,7 +12,7 @@
 
 namespace dw::server {
 
-enum class WorkKind { workflow, activity, query };
+enum class WorkKind { workflow, activity, query, update_validation };
 
 // What a worker asks for.
 struct Poll {

@@ -42,6 +42,15 @@ void Namespaces::restore(std::span<const store::Document> documents) {
     const Value* days = body ? body->find("retention_days") : nullptr;
     if (description && description->if_string()) entry.description = *description->if_string();
     if (days && days->if_integer()) entry.retention_days = *days->if_integer();
+    if (const Value* storage = body ? body->find("external_payload_storage") : nullptr) {
+      entry.storage = find_storage_policy(*storage);
+      if (!entry.storage) {
+        spdlog::warn(
+            "a namespace's external payload storage cannot be read; it has none: "
+            "namespace={}",
+            document.id);
+      }
+    }
     if (body) entry.created_at = time_in(*body, "created_at");
     if (body) entry.updated_at = time_in(*body, "updated_at");
     entries_.insert_or_assign(document.id, std::move(entry));
@@ -60,20 +69,39 @@ std::chrono::days Namespaces::retention(std::string_view name) const {
   return std::chrono::days{entry.retention_days};
 }
 
+std::optional<StoragePolicy> Namespaces::storage(std::string_view name) const {
+  const auto entry = find_entry(name);
+  return entry ? entry->storage : std::nullopt;
+}
+
+std::optional<Namespaces::Entry> Namespaces::find_entry(std::string_view name) const {
+  const std::lock_guard lock{mutex_};
+  const auto found = entries_.find(name);
+  return found == entries_.end() ? std::nullopt : std::optional{found->second};
+}
+
 Value::Map Namespaces::shown(const std::string& name, const Entry& entry) {
-  return {{"name", name},
-          {"description", entry.description.empty() ? Value{} : Value{entry.description}},
-          {"retention_days", entry.retention_days},
-          {"status", "active"},
-          {"created_at", format_timestamp(entry.created_at)},
-          {"updated_at", format_timestamp(entry.updated_at)}};
+  Value::Map shown{{"name", name},
+                   {"description", entry.description.empty() ? Value{} : Value{entry.description}},
+                   {"retention_days", entry.retention_days},
+                   {"status", "active"},
+                   {"created_at", format_timestamp(entry.created_at)},
+                   {"updated_at", format_timestamp(entry.updated_at)}};
+  if (entry.storage) {
+    shown.emplace_back("external_payload_storage", storage_policy_value(*entry.storage));
+  }
+  return shown;
 }
 
 std::string Namespaces::written(const Entry& entry) {
-  return to_json(Value::Map{{"description", entry.description},
-                            {"retention_days", entry.retention_days},
-                            {"created_at", format_timestamp(entry.created_at)},
-                            {"updated_at", format_timestamp(entry.updated_at)}});
+  Value::Map body{{"description", entry.description},
+                  {"retention_days", entry.retention_days},
+                  {"created_at", format_timestamp(entry.created_at)},
+                  {"updated_at", format_timestamp(entry.updated_at)}};
+  if (entry.storage) {
+    body.emplace_back("external_payload_storage", storage_policy_value(*entry.storage));
+  }
+  return to_json(body);
 }
 
 Answer Namespaces::unknown(std::string_view name) const {
@@ -140,16 +168,31 @@ void Namespaces::update(const Call& call, Reply reply) {
   if (!fields.fine()) return reply(fields.errors());
   change(call, std::move(reply), [this, description, days](const Call& asked) {
     const std::string name = named_in(asked);
-    std::optional<Entry> entry;
-    {
-      const std::lock_guard lock{mutex_};
-      if (const auto found = entries_.find(name); found != entries_.end()) entry = found->second;
-    }
+    auto entry = find_entry(name);
     if (!entry) return unknown(name);
     if (asked.field("description")) entry->description = description;
     if (days) entry->retention_days = *days;
     entry->updated_at = parts_.clock.now();
     return put(name, *entry, 200);
+  });
+}
+
+void Namespaces::set_storage(const Call& call, Reply reply) {
+  Fields fields{call};
+  auto policy = read_storage_policy(fields);
+  if (!fields.fine()) return reply(fields.errors());
+  change(call, std::move(reply), [this, policy = std::move(policy)](const Call& asked) {
+    const std::string name = named_in(asked);
+    auto entry = find_entry(name);
+    if (!entry) return unknown(name);
+    entry->storage = policy;
+    entry->updated_at = parts_.clock.now();
+    const Answer kept = put(name, *entry, 200);
+    if (kept.status != 200) return kept;
+    return Answer{200,
+                  {{"name", name},
+                   {"external_payload_storage", storage_policy_value(policy)},
+                   {"updated_at", format_timestamp(entry->updated_at)}}};
   });
 }
 

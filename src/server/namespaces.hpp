@@ -3,7 +3,7 @@
 #pragma once
 #include "core/clock.hpp"
 #include "core/executor.hpp"
-#include "server/fields.hpp"
+#include "server/storage_policy.hpp"
 #include "store/store.hpp"
 
 #include <map>
@@ -30,11 +30,14 @@ class Namespaces {
   bool exists(std::string_view name) const;
   // How long its closed runs are kept.
   std::chrono::days retention(std::string_view name) const;
+  // Where its large payloads are kept; absent when nobody has said so.
+  std::optional<StoragePolicy> storage(std::string_view name) const;
 
   Answer list() const;
   Answer describe(const Call& call) const;
   void create(const Call& call, Reply reply);
   void update(const Call& call, Reply reply);
+  void set_storage(const Call& call, Reply reply);
   // Only one that holds nothing: what is in it would be lost.
   void remove(const Call& call, Reply reply);
 
@@ -42,6 +45,7 @@ class Namespaces {
   struct Entry {
     std::string description = {};
     std::int64_t retention_days = 30;
+    std::optional<StoragePolicy> storage = {};
     Timestamp created_at = {};
     Timestamp updated_at = {};
   };
@@ -51,6 +55,7 @@ class Namespaces {
   Answer unknown(std::string_view name) const;
   // On the writer's thread, one change after the other.
   void change(const Call& call, Reply reply, std::function<Answer(const Call& call)> apply);
+  std::optional<Entry> find_entry(std::string_view name) const;
   Answer put(const std::string& name, const Entry& entry, int status);
 
   const NamespacesParts parts_;

@@ -45,11 +45,14 @@ enum class Operation {
   create_namespace,
   update_namespace,
   remove_namespace,
+  set_namespace_storage,
+  test_storage,
   list,
   start,
   describe,
   list_runs,
   describe_run,
+  debug,
   history,
   export_history,
   result,
@@ -75,6 +78,7 @@ enum class Operation {
   list_search_attributes,
   create_search_attribute,
   remove_search_attribute,
+  bridge_webhook,
   repair_status,
   repair_pass,
   activity_timeout_status,
@@ -100,6 +104,9 @@ enum class Operation {
   poll_query_task,
   complete_query_task,
   fail_query_task,
+  poll_update_validation_task,
+  approve_update_validation_task,
+  reject_update_validation_task,
 };
 
 struct Route {

@@ -160,11 +160,22 @@ TEST(WorkerCommands, APayloadIsRefusedByTheKeyThatIsWrong) {
   EXPECT_THAT(result(R"([1])"), ElementsAre("result")) << "commands carry envelopes";
 }
 
-TEST(WorkerCommands, WhatLiesInExternalStorageIsRefusedForNow) {
+TEST(WorkerCommands, WhatLiesInExternalStorageIsCarriedAsItsReference) {
+  const std::string reference =
+      R"({"schema":"durable-workflow.v2.external-payload-reference.v1","uri":"s3://bucket/key",)"
+      R"("sha256":")" +
+      std::string(64, 'a') + R"(","size_bytes":70000,"codec":"avro"})";
+  const std::string envelope = R"({"codec":"avro","external_storage":)" + reference + "}";
+  const auto charge = one<engine::ScheduleActivity>(
+      R"({"type":"schedule_activity","activity_type":"charge","arguments":)" + envelope + "}");
+  EXPECT_EQ(to_json(envelope_of(charge.arguments)), envelope);
+  EXPECT_TRUE(projection_of(charge.arguments).is_null());
+}
+
+TEST(WorkerCommands, WhatIsNoReferenceIsRefused) {
   const auto all = heard(R"([{"type":"schedule_activity","activity_type":"charge",
       "arguments":{"codec":"avro","external_storage":{"uri":"s3://bucket/key"}}}])");
-  EXPECT_THAT(fields_of(all.errors), ElementsAre("commands.0.arguments"));
-  EXPECT_THAT(to_json(all.errors), HasSubstr("not supported yet"));
+  EXPECT_THAT(fields_of(all.errors), ElementsAre("commands.0.arguments.external_storage"));
 }
 
 TEST(WorkerCommands, ASideEffectComesBareOrInAnEnvelope) {
@@ -506,7 +517,8 @@ TEST(WorkerResult, IsRefusedUnderTheNameOfItsField) {
   };
   EXPECT_THAT(refused(R"({"codec":"json","blob":"7"})"), ElementsAre("output.codec"));
   EXPECT_THAT(refused(R"({"codec":"avro","blob":"7"})"), ElementsAre("output.blob"));
-  EXPECT_THAT(refused(R"({"codec":"avro","external_storage":{}})"), ElementsAre("output"));
+  EXPECT_THAT(refused(R"({"codec":"avro","external_storage":{}})"),
+              ElementsAre("output.external_storage"));
 }
 
 }  // namespace

@@ -5,23 +5,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace dw::server {
 namespace {
 
-constexpr std::int64_t usual_patience = 30;
 constexpr std::size_t most_commands = 1'000;
-
-std::string_view word_of(WorkKind kind) {
-  switch (kind) {
-    case WorkKind::workflow:
-      return "workflow";
-    case WorkKind::activity:
-      return "activity";
-    case WorkKind::query:
-      return "query";
-  }
-  return "unknown";
-}
 
 Answer too_many_commands(const Call& call, std::size_t count) {
   return refusal(422, "structural_limit_exceeded",
@@ -34,24 +23,7 @@ Answer too_many_commands(const Call& call, std::size_t count) {
                   {"configured_limit", static_cast<std::int64_t>(most_commands)}});
 }
 
-// Also when the server stops: at "stopped" a Rust worker stops, too, and would not be there after a
-// restart.
-Answer nothing_found() {
-  return {200, {{"task", Value{}}, {"poll_status", "timeout"}}};
-}
-
 }  // namespace
-
-// A poll on its way to its answer.
-struct WorkerPlane::Polling {
-  Call call;
-  Worker worker;
-  WorkKind kind = WorkKind::workflow;
-  Timestamp until;
-  std::int64_t page_size = 0;  // 0: the whole history
-  std::string key;             // in the memory of polls
-  Reply reply;
-};
 
 WorkerPlane::WorkerPlane(WorkerPlaneParts parts)
     : parts_(std::move(parts)),
@@ -72,11 +44,13 @@ void WorkerPlane::serve(Call call, Reply reply) {
     case Operation::exchange:
       return exchange(std::move(call), std::move(reply));
     case Operation::poll_workflow_task:
-      return poll(call, WorkKind::workflow, std::move(reply));
+      return poll_workflow_work(call, std::move(reply));
     case Operation::poll_activity_task:
-      return poll(call, WorkKind::activity, std::move(reply));
+      return poll(call, {WorkKind::activity}, std::move(reply));
     case Operation::poll_query_task:
-      return poll(call, WorkKind::query, std::move(reply));
+      return poll(call, {WorkKind::query}, std::move(reply));
+    case Operation::poll_update_validation_task:
+      return poll(call, {WorkKind::update_validation}, std::move(reply));
     case Operation::workflow_task_history:
       return task_history(call, std::move(reply));
     case Operation::complete_workflow_task:
@@ -96,6 +70,12 @@ void WorkerPlane::serve(Call call, Reply reply) {
       memory_.forget(std::string{call.match["task"]});
       return reply(call.operation() == Operation::fail_query_task ? parts_.queries.fail(call)
                                                                   : parts_.queries.complete(call));
+    case Operation::approve_update_validation_task:
+    case Operation::reject_update_validation_task:
+      memory_.forget(std::string{call.match["task"]});
+      return reply(call.operation() == Operation::reject_update_validation_task
+                       ? parts_.validations.reject(call)
+                       : parts_.validations.approve(call));
     default:
       return reply(refusal(404, "not_found", "nobody here does that"));
   }
@@ -115,6 +95,9 @@ void WorkerPlane::register_worker(const Call& call, Reply reply) {
   if (!call.field("worker_id")) registration.emplace_back("worker_id", id);
   std::vector<store::Document> documents = parts_.workers.take_forgotten();
   documents.push_back({std::string{registration_kind}, call.ns, id, to_json(Value{registration})});
+  if (const auto worker = parts_.workers.find(call.ns, id)) {
+    std::ranges::move(parts_.validators.note(*worker), std::back_inserter(documents));
+  }
   keep(std::move(documents), call, std::move(answer), std::move(reply));
 }
 
@@ -140,110 +123,16 @@ void WorkerPlane::deregister_worker(Call call, Reply reply) {
       [this, call = std::move(call), reply = std::move(reply)](Result<std::int64_t> released) {
         if (!released) return reply(failed(released.error(), call));
         Answer answer = parts_.workers.deregister(call, *released);
+        parts_.validations.release(call.ns, std::string{call.match["worker"]});
         keep({{std::string{registration_kind}, call.ns, std::string{call.match["worker"]}, {}}},
              call, std::move(answer), reply);
       });
 }
 
-// ---- polls
-
 void WorkerPlane::exchange(Call call, Reply reply) {
   auto admitted = parts_.workers.recognise(call);
   if (auto* no = std::get_if<Answer>(&admitted)) return reply(std::move(*no));
   exchange_.serve(std::move(call), std::get<Worker>(std::move(admitted)), std::move(reply));
-}
-
-void WorkerPlane::poll(const Call& call, WorkKind kind, Reply reply) {
-  auto admitted = parts_.workers.admit(call);
-  if (auto* no = std::get_if<Answer>(&admitted)) return reply(std::move(*no));
-  Fields fields{call};
-  const auto patience = fields.whole("timeout_seconds", 0, 60).value_or(usual_patience);
-  const auto request_id = fields.text("poll_request_id", 255);
-  const auto page_size = fields.whole("history_page_size", 1, 1000).value_or(0);
-  if (!fields.fine()) return reply(fields.errors());
-
-  auto polling = std::make_shared<Polling>();
-  polling->call = call;
-  polling->worker = std::move(std::get<Worker>(admitted));
-  polling->kind = kind;
-  polling->until = parts_.clock.now() + std::chrono::seconds{patience};
-  polling->page_size = page_size;
-  const Worker& worker = polling->worker;
-  polling->key =
-      PollMemory::key(worker.ns, worker.queue, worker.worker_id, word_of(kind), request_id);
-  if (!memory_.begin(polling->key, reply)) return;
-  polling->reply = std::move(reply);
-  look_for_work(std::move(polling));
-}
-
-// An offer may be stale; then the search goes on.
-void WorkerPlane::look_for_work(std::shared_ptr<Polling> polling) {
-  const Timestamp until = polling->until;
-  Poll wanted = poll_of(polling->worker, polling->kind);
-  parts_.matching.poll(std::move(wanted), until, [this, polling](Matching::Found found) {
-    if (!found.offer) {
-      return memory_.answer(polling->key, {}, {}, nothing_found(), polling->reply);
-    }
-    // Nobody would hear of it, or its build began to drain while it waited: it is for another.
-    const bool drains = parts_.workers.draining(polling->worker);
-    if (drains || polling->call.hung_up()) {
-      parts_.matching.offer(polling->kind, *std::move(found.offer));
-      return memory_.answer(polling->key, {}, {}, drains ? while_draining() : nothing_found(),
-                            polling->reply);
-    }
-    switch (polling->kind) {
-      case WorkKind::workflow:
-        return claim_task(polling, *found.offer);
-      case WorkKind::activity:
-        return claim_activity(polling, *found.offer);
-      case WorkKind::query:
-        return claim_query(polling, *found.offer);
-    }
-  });
-}
-
-void WorkerPlane::claim_task(std::shared_ptr<Polling> polling, const dispatch::Offer& offer) {
-  dispatch::ClaimTaskJob job;
-  job.owner = polling->worker.worker_id;
-  job.habit = habit_of(polling->worker.runtime);
-  job.reply = [this, polling](Result<std::optional<dispatch::ClaimedTask>> claimed) {
-    if (!claimed) {
-      return memory_.answer(polling->key, {}, {}, failed(claimed.error(), polling->call),
-                            polling->reply);
-    }
-    if (!*claimed) return look_for_work(polling);
-    const dispatch::ClaimedTask& task = **claimed;
-    const std::string id = wire_task_id(task);
-    held_.note(task.task, task.run);
-    memory_.answer(polling->key, id, task.lease_expires_at,
-                   task_answer(task, polling->worker, polling->page_size), polling->reply);
-  };
-  parts_.dispatch.claim_task(offer.run, std::move(job));
-}
-
-void WorkerPlane::claim_activity(std::shared_ptr<Polling> polling, const dispatch::Offer& offer) {
-  dispatch::ClaimActivityJob job;
-  job.activity_id = offer.activity;
-  job.owner = polling->worker.worker_id;
-  job.reply = [this, polling](Result<std::optional<dispatch::ClaimedActivity>> claimed) {
-    if (!claimed) {
-      return memory_.answer(polling->key, {}, {}, failed(claimed.error(), polling->call),
-                            polling->reply);
-    }
-    if (!*claimed) return look_for_work(polling);
-    const dispatch::ClaimedActivity& work = **claimed;
-    held_.note(work.task, work.run);
-    memory_.answer(polling->key, work.task.str(), work.activity.lease_expires_at,
-                   activity_answer(work), polling->reply);
-  };
-  parts_.dispatch.claim_activity(offer.run, std::move(job));
-}
-
-void WorkerPlane::claim_query(std::shared_ptr<Polling> polling, const dispatch::Offer& offer) {
-  auto claimed = parts_.queries.claim(offer.task.id.str(), polling->worker.worker_id);
-  if (!claimed) return look_for_work(std::move(polling));
-  memory_.answer(polling->key, offer.task.id.str(), parts_.clock.now() + query_lease,
-                 *std::move(claimed), polling->reply);
 }
 
 // ---- reports

@@ -7,6 +7,7 @@
 #include "server/matching.hpp"
 #include "server/poll_memory.hpp"
 #include "server/query_tasks.hpp"
+#include "server/update_validation.hpp"
 #include "server/workers.hpp"
 
 namespace dw::server {
@@ -21,6 +22,8 @@ struct WorkerPlaneParts {
   Matching& matching;
   Workers& workers;
   QueryTasks& queries;
+  DeclaredValidators& validators;
+  UpdateValidations& validations;
   // A worker that reports about a run which has ended meanwhile is told so with 200: some stop for
   // good at a refusal.
   bool lenient_run_closed = false;
@@ -42,11 +45,13 @@ class WorkerPlane final : public Service {
   void keep(std::vector<store::Document> documents, const Call& call, Answer answer, Reply reply);
 
   void exchange(Call call, Reply reply);
-  void poll(const Call& call, WorkKind kind, Reply reply);
+  void poll(const Call& call, std::vector<WorkKind> kinds, Reply reply);
+  void poll_workflow_work(const Call& call, Reply reply);
   void look_for_work(std::shared_ptr<Polling> polling);
   void claim_task(std::shared_ptr<Polling> polling, const dispatch::Offer& offer);
   void claim_activity(std::shared_ptr<Polling> polling, const dispatch::Offer& offer);
   void claim_query(std::shared_ptr<Polling> polling, const dispatch::Offer& offer);
+  void claim_validation(std::shared_ptr<Polling> polling, const dispatch::Offer& offer);
 
   void task_history(const Call& call, Reply reply);
   void complete_task(Call call, Reply reply);

@@ -384,6 +384,7 @@ STORIES = {
     "namespace-delete": Story(Replayed.billing),
     "namespace-describe": Story(Replayed.billing),
     "namespace-list": Story(Replayed.billing),
+    "namespace-set-storage-driver": Story(Replayed.billing),
     "namespace-update": Story(Replayed.billing),
     "worker-register": Story(),
     "worker-describe": Story(Replayed.a_worker),

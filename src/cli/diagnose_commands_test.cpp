@@ -1,0 +1,90 @@
+// What keeps a workflow from going on, and events from outside: as a server tells it, for people
+// and for scripts.
+#include "cli/client_story.hpp"
+#include "cli/lookup.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace dw::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const char* stuck = R"({"workflow_id":"order-1","run_id":"run-1","namespace":"default",
+    "diagnostic_status":"blocked","findings":[
+      {"severity":"error","code":"no_active_pollers","message":"no worker polls it"},
+      {"severity":"warning","code":"activity_retrying","message":"declined"}],
+    "execution":{"status":"pending","workflow_type":"shop.order","task_queue":"orders",
+      "last_event":{"sequence":1,"event_type":"WorkflowStarted"}},
+    "pending_workflow_tasks":[{"task_id":"run-1.w1","status":"ready"}],
+    "pending_activities":[{"activity_execution_id":"a1","activity_type":"charge","status":"running",
+      "current_attempt":{"lease_owner":"worker-2","lease_expires_at":"09:05"}}],
+    "task_queue":{"name":"orders","stats":{"approximate_backlog_count":17,
+      "pollers":{"active_count":0,"stale_count":1}}},
+    "recent_failures":[{"exception_class":"BankError","message":"declined","created_at":"09:00"}]})";
+
+// ---- debug workflow
+
+TEST(DebugCommand, TellsPeopleWhatIsWrongAndWhatItWasDrawnFrom) {
+  ClientStory story;
+  const Ran ran = story.answers(stuck).run({"debug", "workflow", "order-1"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(story.sent.front().target, "/api/workflows/order-1/debug");
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("[ERROR] no_active_pollers: no worker polls it"),
+                             HasSubstr("[WARNING] activity_retrying: declined"),
+                             HasSubstr("blocked"), HasSubstr("17"), HasSubstr("run-1.w1"),
+                             HasSubstr("worker-2"), HasSubstr("BankError")));
+}
+
+TEST(DebugCommand, LooksAtOneRunIfItIsNamed) {
+  ClientStory story;
+  const Ran ran =
+      story.answers(stuck).run({"debug", "workflow", "order-1", "-r", "run-1", "--json"});
+  EXPECT_EQ(ran.code, 0) << ran.out;
+  EXPECT_EQ(story.sent.front().target, "/api/workflows/order-1/runs/run-1/debug");
+  const Value document = ran.document();
+  EXPECT_EQ(text_of(document, "diagnostic_status"), "blocked");
+  EXPECT_EQ(list_of(document, "findings").size(), 2u);
+}
+
+TEST(DebugCommand, KnowsNothingButWorkflows) {
+  ClientStory story;
+  const Ran ran = story.run({"debug", "task-queue", "orders", "--json"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(story.sent, IsEmpty());
+  EXPECT_EQ(whole_of(ran.document(), "exit_code"), 2);
+}
+
+// ---- bridge:webhook
+
+Ran hand_over(ClientStory& story) {
+  return story.run({"bridge:webhook", "stripe", "--action=start_workflow",
+                    "--idempotency-key=evt-1", "--target", R"({"workflow_type":"shop.order"})",
+                    "--json"});
+}
+
+TEST(BridgeCommand, AnEventThatCameBeforeIsNoFailure) {
+  ClientStory story;
+  story.answers(R"({"adapter":"stripe","accepted":true,"outcome":"accepted"})", 202)
+      .answers(R"({"adapter":"stripe","accepted":false,"outcome":"duplicate"})", 200);
+  EXPECT_EQ(hand_over(story).code, 0);
+  const Ran again = hand_over(story);
+  EXPECT_EQ(again.code, 0) << "whoever delivers twice has been heard";
+  EXPECT_EQ(text_of(again.document(), "outcome"), "duplicate");
+}
+
+TEST(BridgeCommand, AnEventThatIsRejectedIsARequestThatTheServerFindsWrong) {
+  ClientStory story;
+  story.answers(R"({"accepted":false,"outcome":"rejected","reason":"unknown_target",
+      "message":"there is no workflow 'order-1'"})",
+                422);
+  const Ran ran = hand_over(story);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(text_of(ran.document(), "reason"), "unknown_target");
+}
+
+}  // namespace
+}  // namespace dw::cli

@@ -1,0 +1,187 @@
+// Workers that wait for work: what they may take, and what they are told of it.
+#include "server/addressed.hpp"
+#include "server/worker_plane.hpp"
+#include "server/worker_tasks.hpp"
+
+#include <fmt/format.h>
+
+namespace dw::server {
+namespace {
+
+constexpr std::int64_t usual_patience = 30;
+
+std::string_view word_of(WorkKind kind) {
+  switch (kind) {
+    case WorkKind::workflow:
+      return "workflow";
+    case WorkKind::activity:
+      return "activity";
+    case WorkKind::query:
+      return "query";
+    case WorkKind::update_validation:
+      return "update_validation";
+  }
+  return "unknown";
+}
+
+// The kinds of work that a poll for workflow tasks asks for. Somebody waits for a validation, so
+// that it comes first.
+std::vector<WorkKind> kinds_in(Fields& fields) {
+  if (!fields.field("task_kinds")) return {WorkKind::workflow};
+  bool workflow = false, validation = false;
+  const auto named = fields.texts("task_kinds");
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    workflow |= named[i] == word_of(WorkKind::workflow);
+    validation |= named[i] == word_of(WorkKind::update_validation);
+    if (named[i] != word_of(WorkKind::workflow) &&
+        named[i] != word_of(WorkKind::update_validation)) {
+      fields.wrong(fmt::format("task_kinds.{}", i), "must be workflow or update_validation");
+    }
+  }
+  if (fields.fine() && named.empty()) fields.wrong("task_kinds", "must name a kind of work");
+  std::vector<WorkKind> kinds;
+  if (validation) kinds.push_back(WorkKind::update_validation);
+  if (workflow) kinds.push_back(WorkKind::workflow);
+  return kinds;
+}
+
+// In the memory of polls: one that asks for more is another.
+std::string words_of(const std::vector<WorkKind>& kinds) {
+  std::string words;
+  for (const WorkKind kind : kinds) words += fmt::format("{} ", word_of(kind));
+  return words;
+}
+
+// Also when the server stops: at "stopped" a Rust worker stops, too, and would not be there after a
+// restart.
+Answer nothing_found() {
+  return {200, {{"task", Value{}}, {"poll_status", "timeout"}}};
+}
+
+}  // namespace
+
+// A poll on its way to its answer.
+struct WorkerPlane::Polling {
+  Call call;
+  Worker worker;
+  std::vector<WorkKind> kinds;
+  Timestamp until;
+  std::int64_t page_size = 0;  // 0: the whole history
+  std::string key;             // in the memory of polls
+  Reply reply;
+};
+
+void WorkerPlane::poll_workflow_work(const Call& call, Reply reply) {
+  Fields fields{call};
+  auto kinds = kinds_in(fields);
+  if (!fields.fine()) return reply(fields.errors());
+  poll(call, std::move(kinds), std::move(reply));
+}
+
+void WorkerPlane::poll(const Call& call, std::vector<WorkKind> kinds, Reply reply) {
+  auto admitted = parts_.workers.admit(call);
+  if (auto* no = std::get_if<Answer>(&admitted)) return reply(std::move(*no));
+  Fields fields{call};
+  const auto patience = fields.whole("timeout_seconds", 0, 60).value_or(usual_patience);
+  const auto request_id = fields.text("poll_request_id", 255);
+  const auto page_size = fields.whole("history_page_size", 1, 1000).value_or(0);
+  if (!fields.fine()) return reply(fields.errors());
+
+  auto polling = std::make_shared<Polling>();
+  polling->call = call;
+  polling->worker = std::move(std::get<Worker>(admitted));
+  polling->until = parts_.clock.now() + std::chrono::seconds{patience};
+  polling->page_size = page_size;
+  const Worker& worker = polling->worker;
+  polling->key =
+      PollMemory::key(worker.ns, worker.queue, worker.worker_id, words_of(kinds), request_id);
+  polling->kinds = std::move(kinds);
+  if (!memory_.begin(polling->key, reply)) return;
+  polling->reply = std::move(reply);
+  look_for_work(std::move(polling));
+}
+
+// An offer may be stale; then the search goes on.
+void WorkerPlane::look_for_work(std::shared_ptr<Polling> polling) {
+  const Timestamp until = polling->until;
+  std::vector<Poll> wanted;
+  for (const WorkKind kind : polling->kinds) {
+    wanted.push_back(kind == WorkKind::update_validation ? validation_poll_of(polling->worker)
+                                                         : poll_of(polling->worker, kind));
+  }
+  parts_.matching.poll_any(std::move(wanted), until, [this, polling](Matching::Found found) {
+    if (!found.offer) {
+      return memory_.answer(polling->key, {}, {}, nothing_found(), polling->reply);
+    }
+    // Nobody would hear of it, or its build began to drain while it waited: it is for another.
+    const bool drains = parts_.workers.draining(polling->worker);
+    if (drains || polling->call.hung_up()) {
+      parts_.matching.offer(found.kind, *std::move(found.offer));
+      return memory_.answer(polling->key, {}, {}, drains ? while_draining() : nothing_found(),
+                            polling->reply);
+    }
+    switch (found.kind) {
+      case WorkKind::workflow:
+        return claim_task(polling, *found.offer);
+      case WorkKind::activity:
+        return claim_activity(polling, *found.offer);
+      case WorkKind::query:
+        return claim_query(polling, *found.offer);
+      case WorkKind::update_validation:
+        return claim_validation(polling, *found.offer);
+    }
+  });
+}
+
+void WorkerPlane::claim_task(std::shared_ptr<Polling> polling, const dispatch::Offer& offer) {
+  dispatch::ClaimTaskJob job;
+  job.owner = polling->worker.worker_id;
+  job.habit = habit_of(polling->worker.runtime);
+  job.reply = [this, polling](Result<std::optional<dispatch::ClaimedTask>> claimed) {
+    if (!claimed) {
+      return memory_.answer(polling->key, {}, {}, failed(claimed.error(), polling->call),
+                            polling->reply);
+    }
+    if (!*claimed) return look_for_work(polling);
+    const dispatch::ClaimedTask& task = **claimed;
+    const std::string id = wire_task_id(task);
+    held_.note(task.task, task.run);
+    memory_.answer(polling->key, id, task.lease_expires_at,
+                   task_answer(task, polling->worker, polling->page_size), polling->reply);
+  };
+  parts_.dispatch.claim_task(offer.run, std::move(job));
+}
+
+void WorkerPlane::claim_activity(std::shared_ptr<Polling> polling, const dispatch::Offer& offer) {
+  dispatch::ClaimActivityJob job;
+  job.activity_id = offer.activity;
+  job.owner = polling->worker.worker_id;
+  job.reply = [this, polling](Result<std::optional<dispatch::ClaimedActivity>> claimed) {
+    if (!claimed) {
+      return memory_.answer(polling->key, {}, {}, failed(claimed.error(), polling->call),
+                            polling->reply);
+    }
+    if (!*claimed) return look_for_work(polling);
+    const dispatch::ClaimedActivity& work = **claimed;
+    held_.note(work.task, work.run);
+    memory_.answer(polling->key, work.task.str(), work.activity.lease_expires_at,
+                   activity_answer(work), polling->reply);
+  };
+  parts_.dispatch.claim_activity(offer.run, std::move(job));
+}
+
+void WorkerPlane::claim_query(std::shared_ptr<Polling> polling, const dispatch::Offer& offer) {
+  auto claimed = parts_.queries.claim(offer.task.id.str(), polling->worker.worker_id);
+  if (!claimed) return look_for_work(std::move(polling));
+  memory_.answer(polling->key, offer.task.id.str(), parts_.clock.now() + query_lease,
+                 *std::move(claimed), polling->reply);
+}
+
+void WorkerPlane::claim_validation(std::shared_ptr<Polling> polling, const dispatch::Offer& offer) {
+  auto claimed = parts_.validations.claim(offer.task.id.str(), polling->worker.worker_id);
+  if (!claimed) return look_for_work(std::move(polling));
+  memory_.answer(polling->key, offer.task.id.str(), parts_.clock.now() + validation_lease,
+                 *std::move(claimed), polling->reply);
+}
+
+}  // namespace dw::server
