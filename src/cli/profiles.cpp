@@ -40,7 +40,7 @@ std::optional<TokenSource> token_source(const Value& entry) {
                      *std::move(value)};
 }
 
-Value to_value(const Profile& profile) {
+Value profile_value(const Profile& profile) {
   Value::Map entry;
   if (profile.server) entry.emplace_back("server", *profile.server);
   if (profile.ns) entry.emplace_back("namespace", *profile.ns);
@@ -127,7 +127,7 @@ Outcome<Profiles> parse_profiles(std::string_view text, std::string_view path) {
 
 std::string profiles_text(const Profiles& profiles) {
   Value::Map envs;
-  for (const auto& [name, profile] : profiles.envs) envs.emplace_back(name, to_value(profile));
+  for (const auto& [name, profile] : profiles.envs) envs.emplace_back(name, profile_value(profile));
   const Value document =
       Value::Map{{"schema", "durable-workflow.cli.config"},
                  {"version", 1},

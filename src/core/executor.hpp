@@ -16,6 +16,8 @@ class Executor {
   virtual void post(Work work) = 0;
   // Runs `work` at `at` or a little later; at once if that has passed.
   virtual void post_at(Timestamp at, Work work) = 0;
+  // Asked by work that runs here: does nothing else wait for its turn? Others may answer no.
+  virtual bool alone() const { return false; }
 };
 
 }  // namespace dw

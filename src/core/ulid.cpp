@@ -10,27 +10,27 @@ namespace {
 
 constexpr std::size_t ulid_length = 26;
 constexpr std::int64_t max_millis = (std::int64_t{1} << 48) - 1;
-constexpr char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";  // Crockford: no I, L, O, U
-constexpr std::uint8_t not_a_digit = 0xff;
+constexpr char crockford[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";  // Crockford: no I, L, O, U
+constexpr std::uint8_t not_crockford = 0xff;
 
-constexpr auto make_digit_values() {
+constexpr auto make_crockford_values() {
   std::array<std::uint8_t, 256> values{};
-  values.fill(not_a_digit);
+  values.fill(not_crockford);
   for (std::uint8_t digit = 0; digit < 32; ++digit) {
-    values[static_cast<unsigned char>(alphabet[digit])] = digit;
+    values[static_cast<unsigned char>(crockford[digit])] = digit;
   }
   return values;
 }
-constexpr auto digit_values = make_digit_values();
+constexpr auto crockford_values = make_crockford_values();
 
-std::uint8_t digit_value(char c) {
-  return digit_values[static_cast<unsigned char>(c)];
+std::uint8_t crockford_value(char c) {
+  return crockford_values[static_cast<unsigned char>(c)];
 }
 
 // Writes the lowest 5·(last - first) bits of `bits`, most significant first.
 void write_digits(char* first, char* last, std::uint64_t bits) {
   while (last != first) {
-    *--last = alphabet[bits & 31];
+    *--last = crockford[bits & 31];
     bits >>= 5;
   }
 }
@@ -73,8 +73,8 @@ std::string ulid_offset(std::string_view ulid, std::uint32_t offset) {
   std::uint64_t carry = offset;
   for (auto place = ulid_length; carry > 0 && place > 0; --place) {
     char& digit = text[place - 1];
-    carry += digit_value(digit);
-    digit = alphabet[carry & 31];
+    carry += crockford_value(digit);
+    digit = crockford[carry & 31];
     carry >>= 5;
   }
   DW_ASSERT(carry == 0 && text[0] <= '7', "a ULID offset ran past the last ULID");
@@ -93,7 +93,7 @@ std::string ulid_from(std::string_view digest) {
     held += 8;
     while (held >= 5) {
       held -= 5;
-      text[place++] = alphabet[(bits >> held) & 31];
+      text[place++] = crockford[(bits >> held) & 31];
     }
     bits &= (1U << held) - 1;
   }
@@ -103,7 +103,7 @@ std::string ulid_from(std::string_view digest) {
 bool is_ulid(std::string_view text) {
   // Upper case only: ids are compared as bytes. 26 digits hold 130 bits, so the first is small.
   return text.size() == ulid_length && text[0] <= '7' &&
-         std::ranges::all_of(text, [](char c) { return digit_value(c) != not_a_digit; });
+         std::ranges::all_of(text, [](char c) { return crockford_value(c) != not_crockford; });
 }
 
 }  // namespace dw

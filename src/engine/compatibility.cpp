@@ -1,5 +1,7 @@
 #include "engine/compatibility.hpp"
 
+#include "core/trimmed.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,13 +10,6 @@ namespace dw::engine {
 namespace {
 
 constexpr std::string_view any = "*";
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t\r\n";
-  const auto first = text.find_first_not_of(blank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blank) - first + 1);
-}
 
 // What it says, whenever it was said.
 bool says_the_same(const WorkerHeartbeat& one, const WorkerHeartbeat& other) {

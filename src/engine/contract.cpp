@@ -1,6 +1,7 @@
 #include "engine/contract.hpp"
 
 #include "core/sha256.hpp"
+#include "core/trimmed.hpp"
 #include "history/declarations.hpp"
 
 #include <fmt/format.h>
@@ -21,19 +22,13 @@ struct Alternative {
   bool nullable = false;
 };
 
-std::string_view trim(std::string_view text) {
-  const auto first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
-
 std::vector<Alternative> alternatives(std::string_view type) {
   std::vector<Alternative> all;
   while (true) {
     const auto bar = type.find('|');
-    Alternative next{.name = trim(type.substr(0, bar))};
+    Alternative next{.name = trimmed(type.substr(0, bar))};
     if (next.name.starts_with('?')) {
-      next.name = trim(next.name.substr(1));
+      next.name = trimmed(next.name.substr(1));
       next.nullable = true;
     }
     next.nullable = next.nullable || next.name == "null" || next.name == "mixed";

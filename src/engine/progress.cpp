@@ -1,5 +1,6 @@
 #include "engine/progress.hpp"
 
+#include "core/trimmed.hpp"
 #include "core/utf8.hpp"
 
 #include <fmt/format.h>
@@ -25,14 +26,13 @@ std::size_t characters(std::string_view text) {
 Result<Value> text(std::string_view key, const Value& value, std::size_t longest) {
   const auto* given = value.if_string();
   if (!given) return wrong(key, "must be text");
-  const auto first = given->find_first_not_of(" \t\r\n");
-  if (first == std::string::npos) return wrong(key, "must not be empty");
-  const auto trimmed = given->substr(first, given->find_last_not_of(" \t\r\n") - first + 1);
-  if (!is_utf8(trimmed)) return wrong(key, "must be valid UTF-8");
-  if (characters(trimmed) > longest) {
+  const auto said = trimmed(*given);
+  if (said.empty()) return wrong(key, "must not be empty");
+  if (!is_utf8(said)) return wrong(key, "must be valid UTF-8");
+  if (characters(said) > longest) {
     return wrong(key, fmt::format("must have at most {} characters", longest));
   }
-  return Value{trimmed};
+  return Value{said};
 }
 
 Result<Value> count(std::string_view key, const Value& value) {

@@ -1,5 +1,7 @@
 #include "engine/visibility.hpp"
 
+#include "core/trimmed.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,13 +18,6 @@ constexpr std::size_t max_total_bytes = 64 * 1024;
 
 Error refused(std::string_view field, std::string_view why) {
   return {ErrorCode::invalid_argument, fmt::format("{} {}", field, why)};
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\n";
-  const auto begin = text.find_first_not_of(blanks);
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
 }
 
 bool is_attribute_key(std::string_view key) {

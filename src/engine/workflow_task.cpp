@@ -131,7 +131,7 @@ class WorkflowTask {
     if (c.holds) {
       all_.events.emplace_back(ConditionWaitSatisfied{id, code_time()});
     } else if (c.timeout) {
-      schedule_timer(c.step, *c.timeout, "condition_timeout", id);
+      schedule_timer(c.step, *c.timeout, history::condition_timeout_kind, id);
       if (*c.timeout <= 0) all_.events.emplace_back(ConditionWaitTimedOut{id, code_time()});
     }
     return {};
@@ -169,7 +169,7 @@ class WorkflowTask {
     const WaitId id = event.wait_id;
     opened_waits_.push_back(id);
     all_.events.emplace_back(std::move(event));
-    if (c.timeout) schedule_timer(c.step, *c.timeout, "signal_timeout", id);
+    if (c.timeout) schedule_timer(c.step, *c.timeout, history::signal_timeout_kind, id);
     return {};
   }
 

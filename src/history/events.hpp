@@ -212,13 +212,17 @@ struct ActivityCancelled {
 
 // ---- timers, side effects
 
+// What a timer bounds, if it bounds a wait.
+inline constexpr std::string_view condition_timeout_kind = "condition_timeout";
+inline constexpr std::string_view signal_timeout_kind = "signal_timeout";
+
 // Fires delay_seconds after it was recorded; the sum is not stored again. A timer that bounds a
 // wait takes no step of its own: it stands at the wait's.
 struct TimerScheduled {
   TimerId timer_id;
   std::int64_t step = 0;
   Seconds delay_seconds = 0;
-  std::string kind;  // empty, condition_timeout, signal_timeout
+  std::string kind;  // empty, condition_timeout_kind, signal_timeout_kind
   std::string wait;  // which wait it bounds
   std::string task;  // empty when the timer fires in the same commit
   GroupPath group = {};

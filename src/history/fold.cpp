@@ -15,9 +15,6 @@ Error corrupt(const RunState& state, const Event& event, std::string_view why) {
                       event.sequence, type_name(event.body), state.start.instance_id.str(), why)};
 }
 
-constexpr std::string_view condition_timeout = "condition_timeout";
-constexpr std::string_view signal_timeout = "signal_timeout";
-
 template <typename Open, typename Id>
 auto find_open(std::vector<Open>& open, const Id& id) {
   return std::ranges::find(open, id, &Open::id);
@@ -155,9 +152,9 @@ class Apply {
   }
   Result<void> operator()(const TimerFired& e) {
     const auto ended = DW_TRY(close(e.timer_id));
-    if (ended.kind == condition_timeout) {
+    if (ended.kind == condition_timeout_kind) {
       find_open(s.conditions, WaitId{ended.wait})->timeout_fired = true;
-    } else if (ended.kind == signal_timeout) {
+    } else if (ended.kind == signal_timeout_kind) {
       // A signal that came before still wins: it only has not been applied yet.
       const auto wait = find_open(s.signal_waits, WaitId{ended.wait});
       const auto came = std::ranges::find(s.signals, wait->name, &PendingSignal::name);
@@ -408,11 +405,11 @@ class Apply {
   }
 
   TimerId* bound_of(std::string_view kind, const std::string& wait) {
-    if (kind == condition_timeout) {
+    if (kind == condition_timeout_kind) {
       const auto found = find_open(s.conditions, WaitId{wait});
       return found == s.conditions.end() ? nullptr : &found->timer;
     }
-    if (kind != signal_timeout) return nullptr;
+    if (kind != signal_timeout_kind) return nullptr;
     const auto found = find_open(s.signal_waits, WaitId{wait});
     return found == s.signal_waits.end() ? nullptr : &found->timer;
   }

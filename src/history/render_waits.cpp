@@ -6,9 +6,6 @@
 namespace dw::history {
 namespace {
 
-constexpr std::string_view condition_timeout = "condition_timeout";
-constexpr std::string_view signal_timeout = "signal_timeout";
-
 // What workflow code gets for a signal: nothing sent is true, one argument is itself, more are a
 // list. Absent when nobody here can read the arguments.
 std::optional<Value> signal_value(const Payload& arguments) {
@@ -26,7 +23,7 @@ std::optional<Value> signal_value(const Payload& arguments) {
 
 Result<void> EventRenderer::operator()(const TimerScheduled& e) {
   Timer timer{e, later(event_.recorded_at, e.delay_seconds)};
-  if (e.kind == condition_timeout) {
+  if (e.kind == condition_timeout_kind) {
     DW_TRY(find(r_.conditions_, WaitId{e.wait}, "the wait is not open"))->timer = e.timer_id;
   }
   DW_TRY_VOID(timer_keys(timer));
@@ -38,7 +35,7 @@ Result<void> EventRenderer::operator()(const TimerFired& e) {
   const Timer* timer = DW_TRY(find(r_.timers_, e.timer_id, "the timer is not open"));
   DW_TRY_VOID(timer_keys(*timer));
   out_.field("fired_at", event_.recorded_at);
-  if (timer->scheduled.kind == signal_timeout) {
+  if (timer->scheduled.kind == signal_timeout_kind) {
     // As in the fold: a signal that came before wins, and will be applied to this wait.
     const auto wait = r_.signal_waits_.find(WaitId{timer->scheduled.wait});
     const bool came = std::ranges::any_of(
@@ -66,7 +63,7 @@ Result<void> EventRenderer::timer_keys(const Timer& timer) {
   group_keys(scheduled.group);
   if (scheduled.kind.empty()) return {};
   out_.field("timer_kind", view(scheduled.kind));
-  if (scheduled.kind == condition_timeout) {
+  if (scheduled.kind == condition_timeout_kind) {
     const auto* wait = DW_TRY(find(r_.conditions_, WaitId{scheduled.wait}, "the wait is not open"));
     condition_keys(wait->opened);
   } else {

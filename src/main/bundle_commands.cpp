@@ -152,7 +152,7 @@ Verdict judge(const std::string& path, const VerifyOptions& options) {
           replayed(text, options)};
 }
 
-Value to_value(const Verdict& verdict) {
+Value verdict_value(const Verdict& verdict) {
   const bool promote = verdict.word() == "ok" || verdict.word() == "warning";
   return Value::Map{{"schema", "durable-workflow.v2.replay-verification"},
                     {"bundle_path", verdict.path},
@@ -211,7 +211,7 @@ int export_history(const ExportOptions& options) {
 int verify_bundle_file(const std::string& path, const VerifyOptions& options) {
   const Verdict verdict = judge(path, options);
   if (options.json) {
-    fmt::print("{}\n", to_json(to_value(verdict)));
+    fmt::print("{}\n", to_json(verdict_value(verdict)));
   } else {
     print(verdict);
   }
@@ -235,7 +235,7 @@ int verify_bundle_directory(const std::string& directory, const VerifyOptions& o
     const Verdict verdict = judge(path, options);
     bad += passes(verdict, options) ? 0 : 1;
     if (options.json) {
-      reports.push_back(to_value(verdict));
+      reports.push_back(verdict_value(verdict));
     } else {
       print(verdict);
     }

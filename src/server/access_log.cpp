@@ -9,7 +9,7 @@
 namespace dw::server {
 namespace {
 
-constexpr std::size_t longest_request_id = 128;
+constexpr std::size_t longest_echoed_id = 128;
 constexpr std::size_t longest_path = 512;
 constexpr std::size_t longest_query_name = 40;
 constexpr Duration suspiciously_long = std::chrono::seconds{1};
@@ -138,7 +138,7 @@ std::string loggable_path(std::string_view target) {
 
 bool is_request_id(std::string_view text) {
   constexpr std::string_view signs = "._:=/+-@";
-  return !text.empty() && text.size() <= longest_request_id &&
+  return !text.empty() && text.size() <= longest_echoed_id &&
          std::ranges::all_of(text, [&](char c) {
            return is_letter_or_digit(c) || signs.find(c) != std::string_view::npos;
          });

@@ -1,5 +1,7 @@
 #include "server/front_desk.hpp"
 
+#include "core/trimmed.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,13 +16,6 @@ std::string lower(std::string_view text) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
   return low;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 bool is_json(std::string_view content_type) {

@@ -1,5 +1,7 @@
 #include "server/storage_credentials.hpp"
 
+#include "core/trimmed.hpp"
+
 #include <fmt/format.h>
 
 #include <fstream>
@@ -7,13 +9,6 @@
 
 namespace dw::server {
 namespace {
-
-std::string_view between_blanks(std::string_view text) {
-  constexpr std::string_view blank = " \t\r";
-  const auto first = text.find_first_not_of(blank);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(blank) - first + 1);
-}
 
 bool is_complete(const S3Credentials& credentials) {
   return !credentials.access_key_id.empty() && !credentials.secret_access_key.empty();
@@ -31,17 +26,17 @@ S3Credentials s3_credentials_in(std::string_view file, std::string_view profile)
   bool ours = false;
   while (!file.empty()) {
     const auto end = file.find('\n');
-    const auto line = between_blanks(file.substr(0, end));
+    const auto line = trimmed(file.substr(0, end));
     file = end == file.npos ? std::string_view{} : file.substr(end + 1);
     if (line.empty() || line.starts_with('#') || line.starts_with(';')) continue;
     if (line.starts_with('[')) {
-      ours = line.ends_with(']') && between_blanks(line.substr(1, line.size() - 2)) == profile;
+      ours = line.ends_with(']') && trimmed(line.substr(1, line.size() - 2)) == profile;
       continue;
     }
     const auto equals = line.find('=');
     if (!ours || equals == line.npos) continue;
-    const auto key = between_blanks(line.substr(0, equals));
-    const auto value = between_blanks(line.substr(equals + 1));
+    const auto key = trimmed(line.substr(0, equals));
+    const auto value = trimmed(line.substr(equals + 1));
     if (key == "aws_access_key_id") found.access_key_id = value;
     if (key == "aws_secret_access_key") found.secret_access_key = value;
     if (key == "aws_session_token") found.session_token = value;

@@ -296,13 +296,13 @@ class Enter {
                               [](const ChildAccount& c) { return c.scheduled.call_id; });
   }
   ConditionAccount* condition(const TimerScheduled& timer) {
-    if (timer.kind != "condition_timeout") return nullptr;
+    if (timer.kind != history::condition_timeout_kind) return nullptr;
     return &*std::ranges::find(a_.conditions, timer.wait, [](const ConditionAccount& wait) {
       return wait.opened.wait_id.str();
     });
   }
   SignalWaitAccount* signal_wait(const TimerScheduled& timer) {
-    if (timer.kind != "signal_timeout") return nullptr;
+    if (timer.kind != history::signal_timeout_kind) return nullptr;
     return &*std::ranges::find(a_.signal_waits, timer.wait, [](const SignalWaitAccount& wait) {
       return wait.opened.wait_id.str();
     });

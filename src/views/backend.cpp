@@ -98,7 +98,7 @@ Issues of(const Issues& issues, std::string_view component) {
   return found;
 }
 
-Value to_value(const Issues& issues) {
+Value issues_value(const Issues& issues) {
   Value::Array list;
   for (const BackendIssue& issue : issues) {
     RowValue row;
@@ -109,7 +109,7 @@ Value to_value(const Issues& issues) {
   return list;
 }
 
-Value to_value(const engine::Limits& limits) {
+Value limits_value(const engine::Limits& limits) {
   RowValue row;
   row("pending_activity_count", limits.pending_activities)(
       "pending_child_count", limits.pending_children)("pending_timer_count", limits.pending_timers)(
@@ -157,7 +157,7 @@ Value to_value(const BackendSnapshot& snapshot) {
     const Issues found = of(snapshot.issues, name);
     row("supported", worst_of(found) != Severity::error);
     if (!capabilities.is_null()) row("capabilities", capabilities);
-    row("issues", to_value(found));
+    row("issues", issues_value(found));
     return row.take();
   };
   const bool stores = known_database(database.driver);
@@ -179,8 +179,8 @@ Value to_value(const BackendSnapshot& snapshot) {
   codec_row("configured", codec)("canonical", known_codec(codec) ? codec : std::string{})(
       "universal", known_codec(codec));
   // No backend of ours takes less than is configured.
-  limits_row("configured", to_value(limits))("backend_adjustments", Value{Value::Map{}})(
-      "effective", to_value(limits))("issues", Value{Value::Array{}});
+  limits_row("configured", limits_value(limits))("backend_adjustments", Value{Value::Map{}})(
+      "effective", limits_value(limits))("issues", Value{Value::Array{}});
 
   RowValue row;
   row("generated_at", snapshot.generated_at)("supported", snapshot.supported())(
@@ -189,7 +189,7 @@ Value to_value(const BackendSnapshot& snapshot) {
   row("queue", component("queue", std::move(queue_row), queue_can.take()));
   row("cache", component("cache", std::move(cache_row), cache_can.take()));
   row("codec", component("codec", std::move(codec_row), {}));
-  row("structural_limits", limits_row.take())("issues", to_value(snapshot.issues));
+  row("structural_limits", limits_row.take())("issues", issues_value(snapshot.issues));
   return row.take();
 }
 

@@ -38,7 +38,7 @@ Support judge(const Account& account, const Sight& sight,
   return support;
 }
 
-Value to_value(const engine::WorkerHeartbeat& worker, const std::string& required) {
+Value worker_value(const engine::WorkerHeartbeat& worker, const std::string& required) {
   RowValue row;
   row("worker_id", worker.worker_id)("namespace", worker.ns)("host", worker.host)(
       "process_id", worker.process_id)("connection", worker.connection)("queue", worker.queue)(
@@ -73,7 +73,7 @@ CompatibilityDetail compatibility_detail(const Account& account, const Sight& si
 Value to_value(const CompatibilityDetail& detail) {
   Value::Array fleet;
   for (const auto& worker : detail.fleet) {
-    fleet.push_back(to_value(worker, detail.compatibility));
+    fleet.push_back(worker_value(worker, detail.compatibility));
   }
   RowValue row;
   row("compatibility", detail.compatibility)("compatibility_namespace", detail.ns)(

@@ -5,7 +5,7 @@
 namespace dw::story {
 namespace {
 
-const std::vector<Told> an_activity{workflow_started("invoice"), activity_scheduled("a1")};
+const std::vector<Told> one_activity{workflow_started("invoice"), activity_scheduled("a1")};
 
 views::Delivery with_transport(views::Delivery row, views::Transport transport) {
   row.transport = std::move(transport);
@@ -24,7 +24,7 @@ TEST(Liveness, IsBlockedWhenCodeAndHistoryDoNotFit) {
 }
 
 TEST(Liveness, OfAnActivityFollowsItsTask) {
-  const auto run = looking_at(an_activity);
+  const auto run = looking_at(one_activity);
   EXPECT_EQ(run.liveness(), "activity_task_ready");
   EXPECT_EQ(run.without_tasks().liveness(), "repair_needed");
   const auto held = run.with_task([](auto& row) { row = leased(row, "09:05"); });
@@ -34,7 +34,7 @@ TEST(Liveness, OfAnActivityFollowsItsTask) {
 
 // proves: E-153
 TEST(Liveness, OfARunningActivityWithoutTaskIsNothingToRepair) {
-  auto story = an_activity;
+  auto story = one_activity;
   story.emplace_back(activity_started("a1", "x1"));
   const auto run = looking_at(story).without_tasks();
   EXPECT_EQ(run.liveness(), "activity_running_without_task");
@@ -44,7 +44,7 @@ TEST(Liveness, OfARunningActivityWithoutTaskIsNothingToRepair) {
 }
 
 TEST(Liveness, NamesTheOneActivityOfManyThatNobodyWillRun) {
-  auto story = an_activity;
+  auto story = one_activity;
   story.emplace_back(activity_scheduled("a2"));
   const auto run = looking_at(story).without("a2-task");
   EXPECT_EQ(run.liveness(), "repair_needed");
@@ -53,7 +53,7 @@ TEST(Liveness, NamesTheOneActivityOfManyThatNobodyWillRun) {
 
 // proves: E-35
 TEST(Liveness, OfAnUpdateWhoseTaskWasLostAsksForRepairThoughAnActivityIsFine) {
-  auto story = an_activity;
+  auto story = one_activity;
   story.emplace_back(update_accepted("u1", "rename", command("c1", 1)));
   const auto run = looking_at(story);
   EXPECT_EQ(run.liveness(), "workflow_task_ready");
@@ -157,7 +157,7 @@ TEST(Liveness, AskForAWorkerThatMayTakeIt) {
 }
 
 TEST(Liveness, OfATaskThatCouldNotBeTakenSaysSo) {
-  const auto run = looking_at(an_activity).with_task([](auto& row) {
+  const auto run = looking_at(one_activity).with_task([](auto& row) {
     row.transport =
         views::Transport{.last_claim_failed_at = at("09:00"), .last_claim_error = "no backend"};
   });
@@ -177,7 +177,7 @@ TEST(TaskProblem, IsWhatLacksItsWorkflowTask) {
 }
 
 TEST(TaskProblem, IsNotALostActivity) {
-  EXPECT_FALSE(looking_at(an_activity).without_tasks().summary().task_problem.exists);
+  EXPECT_FALSE(looking_at(one_activity).without_tasks().summary().task_problem.exists);
 }
 
 TEST(TaskProblem, IsABlockedTask) {

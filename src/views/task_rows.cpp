@@ -198,8 +198,8 @@ void add_workflow(RowValue& row, const TaskRow& t) {
   const Provenance none;
   const Provenance& w = t.workflow ? *t.workflow : none;
   const auto* timer = t.timer ? &t.timer->scheduled : nullptr;
-  const bool condition = timer && timer->kind == "condition_timeout";
-  const bool signal = timer && timer->kind == "signal_timeout";
+  const bool condition = timer && timer->kind == history::condition_timeout_kind;
+  const bool signal = timer && timer->kind == history::signal_timeout_kind;
   row("timer_id", timer ? timer->timer_id.str() : w.timer_id);
   row("timer_kind", timer ? timer->kind : std::string{});
   row("timer_sequence", timer ? std::optional{timer->step} : std::nullopt);

@@ -22,7 +22,8 @@ TimerRow typed_row(const Account& account, const TimerAccount& timer) {
   row.timer_kind = scheduled.kind;
   row.event_types = timer.event_types;
   for (const auto& wait : account.conditions) {
-    if (scheduled.kind != "condition_timeout" || wait.opened.wait_id.str() != scheduled.wait) {
+    if (scheduled.kind != history::condition_timeout_kind ||
+        wait.opened.wait_id.str() != scheduled.wait) {
       continue;
     }
     row.condition_wait_id = scheduled.wait;
@@ -30,7 +31,10 @@ TimerRow typed_row(const Account& account, const TimerAccount& timer) {
     row.condition_fingerprint = wait.opened.fingerprint;
   }
   for (const auto& wait : account.signal_waits) {
-    if (scheduled.kind != "signal_timeout" || wait.opened.wait_id.str() != scheduled.wait) continue;
+    if (scheduled.kind != history::signal_timeout_kind ||
+        wait.opened.wait_id.str() != scheduled.wait) {
+      continue;
+    }
     row.signal_wait_id = scheduled.wait;
     row.signal_name = wait.opened.name;
   }

@@ -1,5 +1,6 @@
 #include "views/visibility_query.hpp"
 
+#include "core/trimmed.hpp"
 #include "core/utf8.hpp"
 #include "views/visibility_tokens.hpp"
 
@@ -276,13 +277,6 @@ std::optional<Operand> QueryParser::fitting(const Comparison& comparison) const 
   return std::nullopt;
 }
 
-std::string_view without_blanks_around(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\n";
-  const auto begin = text.find_first_not_of(blanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
-}
-
 // What stands in quotes may hold what would otherwise be an operator.
 Substring searched_for(std::string_view text) {
   const auto token = QueryLexer{text}.next();
@@ -328,7 +322,7 @@ Result<VisibilityQuery> parse_visibility_query(std::string_view text,
   if (!is_utf8(text)) {
     return Error{ErrorCode::invalid_argument, "the query is not UTF-8"};
   }
-  if (!is_expression(text)) return VisibilityQuery{searched_for(without_blanks_around(text))};
+  if (!is_expression(text)) return VisibilityQuery{searched_for(trimmed(text))};
   return VisibilityQuery{DW_TRY(QueryParser(text, custom).parse())};
 }
 
