@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace dw::dispatch {
+namespace {
+
+constexpr std::size_t most_without_the_writer = 4;
+
+}  // namespace
 
 void Committer::post(store::Transition transition, CommitListener& listener) {
   queued_.fetch_add(1, std::memory_order_relaxed);
@@ -12,7 +17,19 @@ void Committer::post(store::Transition transition, CommitListener& listener) {
     listeners_.push_back(&listener);
     if (std::exchange(scheduled_, true)) return;
   }
+  Executor& here = listener.executor();
+  if (!here.alone()) return begin_writing();
+  // After what is running now, which may decide more.
+  here.post([this, &here] { here.alone() && few_wait() ? run_batch() : begin_writing(); });
+}
+
+void Committer::begin_writing() {
   writer_.post([this] { run_batch(); });
+}
+
+bool Committer::few_wait() {
+  const std::lock_guard lock{mutex_};
+  return pending_.size() <= most_without_the_writer;
 }
 
 void Committer::run_batch() {
@@ -22,10 +39,6 @@ void Committer::run_batch() {
     const std::lock_guard lock{mutex_};
     batch.swap(pending_);
     listeners.swap(listeners_);
-    if (batch.empty()) {
-      scheduled_ = false;
-      return;
-    }
   }
   auto outcomes = store_.commit(batch);
   queued_.fetch_sub(batch.size(), std::memory_order_relaxed);
@@ -43,7 +56,12 @@ void Committer::run_batch() {
       listener->committed(std::move(told));
     });
   }
-  writer_.post([this] { run_batch(); });
+  {
+    const std::lock_guard lock{mutex_};
+    scheduled_ = !pending_.empty();
+    if (!scheduled_) return;
+  }
+  begin_writing();
 }
 
 }  // namespace dw::dispatch

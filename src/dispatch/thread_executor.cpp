@@ -37,6 +37,12 @@ void ThreadExecutor::post_at(Timestamp at, Work work) {
   wake_.notify_one();
 }
 
+bool ThreadExecutor::alone() const {
+  if (unfinished_ > 1) return false;
+  const std::lock_guard lock{mutex_};
+  return queue_.empty();
+}
+
 void ThreadExecutor::stop() {
   {
     const std::lock_guard lock{mutex_};
@@ -66,7 +72,11 @@ void ThreadExecutor::loop() {
     if (!queue_.empty()) {
       batch.swap(queue_);
       lock.unlock();
-      for (Work& work : batch) work();
+      unfinished_ = batch.size();
+      for (Work& work : batch) {
+        work();
+        --unfinished_;
+      }
       batch.clear();
       lock.lock();
       continue;

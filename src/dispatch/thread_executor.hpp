@@ -3,6 +3,7 @@
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <queue>
@@ -19,6 +20,7 @@ class ThreadExecutor final : public Executor {
 
   void post(Work work) override;
   void post_at(Timestamp at, Work work) override;
+  bool alone() const override;
 
   // Finishes what is posted, forgets what is timed, joins. Later posts are dropped.
   void stop();
@@ -35,7 +37,8 @@ class ThreadExecutor final : public Executor {
   void loop();
 
   const Clock& clock_;
-  std::mutex mutex_;
+  std::atomic<std::size_t> unfinished_{0};  // of what was taken from the queue
+  mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<Work> queue_;           // guarded by mutex_
   std::priority_queue<Timed> timed_;  // guarded by mutex_

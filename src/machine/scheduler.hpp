@@ -60,6 +60,7 @@ class SimExecutor final : public Executor {
 
   void post(Work work) override { ready_.push_back(std::move(work)); }
   void post_at(Timestamp at, Work work) override { timed_.emplace(at, std::move(work)); }
+  bool alone() const override { return ready_.empty(); }
 
   // Its thread gets no processor, or its disk no answer, until then.
   void stall(Timestamp until) { stalled_until_ = until; }
