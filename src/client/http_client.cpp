@@ -130,6 +130,7 @@ void Pool::shut_down() {
   waiting_.clear();
   resolver_.cancel();
   timer_.cancel();
+  for (auto& timer : timers_) timer.cancel();
   work_.reset();
   for (auto& exchange : under_way) begin(std::move(exchange));
   fetch();
@@ -145,6 +146,22 @@ void Pool::send(HttpRequest request, HttpClient::Done done) {
   inbox_.push_back(std::move(exchange));
   // Whoever finds it empty rings; the others' requests are fetched along with that one.
   if (inbox_.size() == 1) asio::post(io_, [this] { fetch(); });
+}
+
+void Pool::post(Work work) {
+  asio::post(io_, [this, work = std::move(work)] {
+    if (!stopping_) work();
+  });
+}
+
+void Pool::post_at(Timestamp at, Work work) {
+  post([this, at, work = std::move(work)]() mutable {
+    const auto timer = timers_.emplace(timers_.end(), io_, at);
+    timer->async_wait([this, timer, work = std::move(work)](const error_code& error) {
+      timers_.erase(timer);
+      if (!error && !stopping_) work();
+    });
+  });
 }
 
 void Pool::fetch() {
@@ -288,6 +305,10 @@ HttpClient::~HttpClient() {
 
 void HttpClient::send(HttpRequest request, Done done) {
   impl_->send(std::move(request), std::move(done));
+}
+
+Executor& HttpClient::executor() {
+  return *impl_;
 }
 
 Result<HttpReply> HttpClient::call(HttpRequest request) {

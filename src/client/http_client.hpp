@@ -1,6 +1,8 @@
 // Speaks HTTP/1.1 to one server, in the clear or over TLS, over connections that are kept. Many
 // requests may be under way at once, long polls among them; one thread serves all of them.
 #pragma once
+#include "core/executor.hpp"
+
 #include <dw/result.hpp>
 
 #include <chrono>
@@ -61,6 +63,9 @@ class HttpClient {
   void send(HttpRequest request, Done done);
   // The same for callers that have a thread to spend. Not from within a callback.
   Result<HttpReply> call(HttpRequest request);
+  // The client's thread, for whoever has little else to do than to send and to hear: what is posted
+  // there must not block. What is left when the client goes is dropped.
+  Executor& executor();
 
  private:
   class Impl;

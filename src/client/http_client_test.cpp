@@ -1,6 +1,7 @@
 #include "client/http_client.hpp"
 
 #include "client/scripted_server.hpp"
+#include "core/clock.hpp"
 
 #include <dw/exceptions.hpp>
 
@@ -376,6 +377,33 @@ TEST_F(HttpClientTest, WhoStillWaitsWhenItEndsIsTold) {
   EXPECT_EQ(error_of(std::move(under_way)).code, ErrorCode::shutting_down);
   EXPECT_EQ(error_of(std::move(waiting)).code, ErrorCode::shutting_down);
   EXPECT_EQ(after_the_end.get_future().get().code, ErrorCode::shutting_down);
+}
+
+// ---- its thread, for others
+
+TEST_F(HttpClientTest, ItsThreadWorksForOthersInTheOrderOfTheirWishes) {
+  Executor& executor = start().executor();
+  std::string seen;
+  std::promise<void> done;
+  const Timestamp now = SystemClock{}.now();
+  executor.post([&] {
+    executor.post_at(now + 20ms, [&] {
+      seen += "later ";
+      done.set_value();
+    });
+    executor.post_at(now - 1h, [&] { seen += "due "; });
+    seen += "first ";
+  });
+  executor.post([&] { seen += "second "; });
+  done.get_future().wait();
+  EXPECT_EQ(seen, "first second due later ");
+}
+
+TEST_F(HttpClientTest, WhatWaitsOnItsThreadEndsWithIt) {
+  const auto held = std::make_shared<int>(1);
+  start().executor().post_at(SystemClock{}.now() + 1h, [held] { FAIL() << "in an hour"; });
+  client_.reset();
+  EXPECT_EQ(held.use_count(), 1);
 }
 
 TEST_F(HttpClientTest, ACallbackMayEndIt) {

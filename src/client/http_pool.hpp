@@ -13,6 +13,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/system_timer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
@@ -96,12 +97,14 @@ class Link : public std::enable_shared_from_this<Link> {
   std::string input_;  // received and not parsed: half a head
 };
 
-class Pool : public std::enable_shared_from_this<Pool> {
+class Pool : public Executor, public std::enable_shared_from_this<Pool> {
  public:
   // Throws EngineError when the certificate file cannot be used.
   Pool(HttpClientOptions options, Url url);
   void start();
   void send(HttpRequest request, HttpClient::Done done);
+  void post(Work work) override;
+  void post_at(Timestamp at, Work work) override;
   // Tells everybody who waits that it is over, and ends the thread.
   void stop();
   bool on_own_thread() const { return std::this_thread::get_id() == thread_id_; }
@@ -154,6 +157,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   // Most recently used last: what is not needed gathers at the front and expires there.
   Links idle_;
   std::deque<ExchangePtr> waiting_;  // only while max_connections are busy
+  std::list<boost::asio::system_timer> timers_;  // of what was posted for later
   bool stopping_ = false;
 
   std::mutex mutex_;

@@ -46,10 +46,9 @@ WorkerImpl::WorkerImpl(const Registry& registry, const WorkerOptions& options)
       options_(options),
       registration_(registration_for(options, pump_limits(options).capacity)),
       headers_(worker_headers(options)),
-      http_(std::make_unique<client::HttpClient>(connections_for(options))),
-      own_("dw-worker", clock_),
       activities_(registry, options.max_concurrent_activities),
-      pump_(pump_limits(options)) {
+      pump_(pump_limits(options)),
+      http_(connections_for(options)) {
   const auto count = seats_for(options.workflow_threads);
   const Seat::Ports ports{
       [this](Report one) { report(std::move(one)); },
@@ -62,8 +61,8 @@ WorkerImpl::WorkerImpl(const Registry& registry, const WorkerOptions& options)
         std::max<std::size_t>(1, options.max_warm_workflows / count), ports));
   }
   for_seats_.resize(count);
-  own_.post([this] { begin_registration(); });
-  own_.post([this] { tick(); });
+  own().post([this] { begin_registration(); });
+  own().post([this] { tick(); });
 }
 
 WorkerImpl::~WorkerImpl() {
@@ -77,8 +76,6 @@ WorkerImpl::~WorkerImpl() {
     room->executor.post([&seat = room->seat] { seat.forget_all(); });
     room->executor.stop();
   }
-  own_.stop();
-  http_.reset();  // callbacks still find everything in place; what they post is dropped
 }
 
 // ---- the line to the server
@@ -97,9 +94,9 @@ client::HttpRequest WorkerImpl::request(std::string method, std::string_view pat
 }
 
 void WorkerImpl::send(client::HttpRequest request, Heard heard) {
-  http_->send(std::move(request),
+  http_.send(std::move(request),
               [this, heard = std::move(heard)](Result<client::HttpReply> reply) mutable {
-                own_.post([heard = std::move(heard), reply = std::move(reply)] { heard(reply); });
+                own().post([heard = std::move(heard), reply = std::move(reply)] { heard(reply); });
               });
 }
 
@@ -135,7 +132,7 @@ void WorkerImpl::hear_registration(const Result<client::HttpReply>& reply) {
         fmt::format("cannot register at {} yet, and keeps trying: {}", options_.server, trouble));
     registration_pause_ = std::clamp<std::chrono::milliseconds>(
         registration_pause_ * 2, first_registration_pause, last_registration_pause);
-    own_.post_at(clock_.now() + registration_pause_, [this] { begin_registration(); });
+    own().post_at(clock_.now() + registration_pause_, [this] { begin_registration(); });
     return;
   }
   registration_pause_ = {};
@@ -144,7 +141,7 @@ void WorkerImpl::hear_registration(const Result<client::HttpReply>& reply) {
                worker_id());
   pump_.registered();
   if (!std::exchange(heartbeats_begun_, true)) {
-    own_.post_at(clock_.now() + heartbeat_interval_, [this] { send_worker_heartbeats(); });
+    own().post_at(clock_.now() + heartbeat_interval_, [this] { send_worker_heartbeats(); });
   }
   pump();
 }
@@ -159,7 +156,7 @@ void WorkerImpl::send_worker_heartbeats() {
            begin_registration();
          });
   }
-  own_.post_at(clock_.now() + heartbeat_interval_, [this] { send_worker_heartbeats(); });
+  own().post_at(clock_.now() + heartbeat_interval_, [this] { send_worker_heartbeats(); });
 }
 
 // ---- exchanges
@@ -172,7 +169,7 @@ void WorkerImpl::report(Report report) {
     inbox_.push_back(std::move(report));
   }
   // Those that come until its turn go along.
-  if (first) own_.post([this] { take_reports(); });
+  if (first) own().post([this] { take_reports(); });
 }
 
 void WorkerImpl::take_reports() {
@@ -191,7 +188,7 @@ void WorkerImpl::pump() {
   while (const Exchange* exchange = pump_.next(now)) send(*exchange);
   if (const auto until = pump_.paused_until(); until && until != wakes_at_) {
     wakes_at_ = until;
-    own_.post_at(*until, [this] { pump(); });
+    own().post_at(*until, [this] { pump(); });
   }
   const std::lock_guard lock{idle_mutex_};
   idle_ = pump_.idle();
@@ -394,7 +391,7 @@ void WorkerImpl::tick() {
           stuck->so_far.count(), stuck->run_id);
     }
   }
-  own_.post_at(clock_.now() + tick_every, [this] { tick(); });
+  own().post_at(clock_.now() + tick_every, [this] { tick(); });
 }
 
 // ---- the end
@@ -402,7 +399,7 @@ void WorkerImpl::tick() {
 // Runs on its own thread, and is waited for.
 void WorkerImpl::on_own_thread(const std::function<void()>& work) {
   std::promise<void> done;
-  own_.post([&] {
+  own().post([&] {
     work();
     done.set_value();
   });
@@ -428,7 +425,7 @@ bool WorkerImpl::drain(std::optional<std::chrono::milliseconds> patience) {
   on_own_thread([this] { gone_ = true; });
   auto goodbye = request("DELETE", fmt::format("registrations/{}", worker_id()), {});
   goodbye.timeout = 2s;
-  if (const auto reply = http_->call(std::move(goodbye)); !reply) {
+  if (const auto reply = http_.call(std::move(goodbye)); !reply) {
     spdlog::info("could not say goodbye to the server, which will notice: {} worker={}",
                  reply.error().message, worker_id());
   }

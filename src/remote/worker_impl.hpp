@@ -1,6 +1,6 @@
-// One worker: the line to its server, the threads its code runs on, and what goes between them. Its
-// own thread decodes what comes, encodes what goes and keeps the books; workflow code runs in
-// seats, activities in a pool.
+// One worker: the line to its server, the threads its code runs on, and what goes between them. The
+// thread of the line is its own: there it decodes what comes, encodes what goes and keeps the
+// books. Workflow code runs in seats, activities in a pool.
 #pragma once
 #include "client/http_client.hpp"
 #include "core/clock.hpp"
@@ -65,6 +65,7 @@ class WorkerImpl final : private dispatch::AttemptListener {
   void send(client::HttpRequest request, Heard heard);
   client::HttpRequest request(std::string method, std::string_view path, std::string body) const;
 
+  Executor& own() { return http_.executor(); }
   void on_own_thread(const std::function<void()>& work);
 
   // ---- on its own thread
@@ -88,8 +89,6 @@ class WorkerImpl final : private dispatch::AttemptListener {
   Registration registration_;
   const client::HttpHeaders headers_;
   const SystemClock clock_;
-  std::unique_ptr<client::HttpClient> http_;
-  dispatch::ThreadExecutor own_;
   worker::ActivityPool activities_;
   std::vector<std::unique_ptr<SeatRoom>> seats_;
 
@@ -115,6 +114,9 @@ class WorkerImpl final : private dispatch::AttemptListener {
 
   std::mutex draining_mutex_;
   bool said_goodbye_ = false;  // guarded by draining_mutex_
+
+  // The last of all: until it is gone, its thread finds the others in place.
+  client::HttpClient http_;
 };
 
 }  // namespace dw::remote
