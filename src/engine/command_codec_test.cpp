@@ -320,7 +320,7 @@ RC_GTEST_PROP(CommandCodecProperty, AnswersGarbageWithAnError, ()) {
   }
   // A changed letter may leave a command; if not, there is a reason.
   const auto read = parse_commands(text);
-  RC_ASSERT(read.has_value() || !read.error().message.empty());
+  if (!read) RC_ASSERT(!read.error().message.empty());
 }
 
 RC_GTEST_PROP(CommandCodecProperty, TakesAnyValueForWhatItIs, ()) {
