@@ -29,6 +29,7 @@ struct HostedActivity {
 struct StartCommand {
   Namespace ns;
   InstanceId instance_id;
+  RunId run_id = {};  // of the run it opens; empty: minted
   std::string workflow_type;
   std::string workflow_class;
   std::string fingerprint;
@@ -47,6 +48,7 @@ struct StartCommand {
   std::optional<history::Seconds> run_timeout;
   std::string source = "native";
   Shared<HostedActivity> hosted = {};  // with the reserved type, and only then
+  Shared<history::ScheduleTriggered> triggered = {};  // by a schedule
 };
 
 // Cancel and terminate differ in what they record, not in what they do.

@@ -36,6 +36,7 @@ class Wakes {
   Answer operator()(const VersionMarkerRecorded&) const { return false; }
   Answer operator()(const SearchAttributesUpserted&) const { return false; }
   Answer operator()(const MemoUpserted&) const { return false; }
+  Answer operator()(const ScheduleTriggered&) const { return false; }
   Answer operator()(const ChildWorkflowScheduled&) const { return false; }
   Answer operator()(const ConditionWaitOpened&) const { return false; }
   Answer operator()(const ConditionWaitSatisfied&) const { return false; }

@@ -8,7 +8,7 @@ namespace {
 void open_new(StartDecision& start, const StartCommand& command, std::int64_t run_number,
               Command facts, const Context& context) {
   start.opens_run = true;
-  start.run_id = RunId{context.ids.ulid()};
+  start.run_id = command.run_id.empty() ? RunId{context.ids.ulid()} : command.run_id;
   start.reply = accepted(facts, "started_new");
 
   WorkflowStarted event;
@@ -41,6 +41,7 @@ void open_new(StartDecision& start, const StartCommand& command, std::int64_t ru
   start.decision.events.emplace_back(StartAccepted{std::move(facts), start.reply.outcome});
   if (command.hosted) return schedule_hosted(*command.hosted, std::move(event), start, context);
   start.decision.events.emplace_back(std::move(event));
+  if (command.triggered) start.decision.events.emplace_back(*command.triggered);
   start.decision.wake = true;
 }
 

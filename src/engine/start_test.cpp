@@ -53,6 +53,20 @@ TEST(DecideStart, KeepsEveryOptionOnTheRunAndNoneInItsArguments) {
   EXPECT_EQ(story.open_tasks().begin()->second.ns, Namespace{"billing"});
 }
 
+// proves: S-67
+TEST(DecideStart, ARunThatAScheduleStartsSaysSoRightBehindItsStart) {
+  auto command = start("invoice");
+  command.run_id = RunId{"r7"};
+  command.triggered = schedule_triggered("nightly", 3, at("09:00"));
+  auto story = given_no_run();
+  story.when(command, at("09:01"))
+      .then({start_accepted(story::command("id1", 1)), workflow_started("invoice"),
+             schedule_triggered("nightly", 3, at("09:00"))})
+      .then_accepted("started_new", 1)
+      .then_wakes();
+  EXPECT_EQ(story.run().id, RunId{"r7"});
+}
+
 // proves: E-202
 TEST(DecideStart, RoutesTheRunAsTheCallerSaid) {
   auto command = start("invoice");

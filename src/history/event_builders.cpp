@@ -198,6 +198,11 @@ history::MemoUpserted memo_upserted(Value entries) {
   return {0, std::move(entries)};
 }
 
+history::ScheduleTriggered schedule_triggered(std::string id, std::int64_t number,
+                                              std::optional<Timestamp> due) {
+  return {std::move(id), "01SCHEDULE", "0 9 * * *", "UTC", "skip", number, due};
+}
+
 history::SignalReceived signal_received(std::string id, std::string name, history::Command by,
                                         std::string arguments, std::string wait) {
   return {std::move(by), SignalId{std::move(id)}, std::move(name), json(std::move(arguments)),

@@ -111,6 +111,8 @@ history::VersionMarkerRecorded version_marker_recorded(std::string change_id,
                                                        std::int64_t min_supported = -1);
 history::SearchAttributesUpserted search_attributes_upserted(Value attributes);
 history::MemoUpserted memo_upserted(Value entries);
+history::ScheduleTriggered schedule_triggered(std::string id, std::int64_t number = 1,
+                                              std::optional<Timestamp> due = {});
 
 history::SignalReceived signal_received(std::string id, std::string name, history::Command by,
                                         std::string arguments = "[]", std::string wait = {});

@@ -234,6 +234,17 @@ void visit_fields(F& f, Is<MemoUpserted> auto& e) {
 }
 
 template <typename F>
+void visit_fields(F& f, Is<ScheduleTriggered> auto& e) {
+  f("schedule_id", e.schedule_id);
+  f("schedule_ulid", e.schedule_ulid);
+  f("cron_expression", e.cron_expression, std::string{});
+  f("timezone", e.timezone, std::string{});
+  f("overlap_policy", e.overlap_policy, std::string{});
+  f("trigger_number", e.trigger_number);
+  f("occurrence_time", e.occurrence_time);
+}
+
+template <typename F>
 void visit_fields(F& f, Is<SignalReceived> auto& e) {
   f("command", e.command);
   f("signal_id", e.signal_id);

@@ -46,6 +46,7 @@ class EventRenderer {
   Result<void> operator()(const VersionMarkerRecorded& e);
   Result<void> operator()(const SearchAttributesUpserted& e);
   Result<void> operator()(const MemoUpserted& e);
+  Result<void> operator()(const ScheduleTriggered& e);
 
   Result<void> operator()(const ChildWorkflowScheduled& e);
   Result<void> operator()(const ChildRunStarted& e);

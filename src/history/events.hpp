@@ -270,6 +270,19 @@ struct MemoUpserted {
   friend bool operator==(const MemoUpserted&, const MemoUpserted&) = default;
 };
 
+// Why the run is there: a schedule's turn had come, or somebody triggered it. Stands right behind
+// WorkflowStarted.
+struct ScheduleTriggered {
+  std::string schedule_id;
+  std::string schedule_ulid;
+  std::string cron_expression = {};  // the first; empty when it has none
+  std::string timezone = {};
+  std::string overlap_policy = {};
+  std::int64_t trigger_number = 0;                  // from 1
+  std::optional<Timestamp> occurrence_time = {};  // when it was due; absent when it was triggered
+  friend bool operator==(const ScheduleTriggered&, const ScheduleTriggered&) = default;
+};
+
 // ---- signals
 
 // Received is not applied: a signal waits, in the order of command sequences, until workflow code
@@ -518,7 +531,7 @@ struct WorkflowArchived {
 };
 
 // One of everything that can happen. A variant in all but its special members, which are compiled
-// once, in events.cpp: forty-eight alternatives to copy, move and destroy are seconds of every
+// once, in events.cpp: forty-nine alternatives to copy, move and destroy are seconds of every
 // compilation that would inline them.
 using AnyEvent = std::variant<
     StartAccepted, StartRejected, WorkflowStarted, ActivityScheduled, ActivityStarted,
@@ -531,7 +544,7 @@ using AnyEvent = std::variant<
     SearchAttributesUpserted, MemoUpserted, ChildWorkflowScheduled, ChildRunStarted,
     ChildRunCompleted, ChildRunFailed, ChildRunCancelled, ChildRunTerminated,
     ParentClosePolicyApplied, ParentClosePolicyFailed, WorkflowContinuedAsNew, ArchiveRequested,
-    WorkflowArchived>;
+    WorkflowArchived, ScheduleTriggered>;
 
 struct EventBody : AnyEvent {
   EventBody();

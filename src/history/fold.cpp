@@ -180,6 +180,8 @@ class Apply {
     return {};
   }
 
+  Result<void> operator()(const ScheduleTriggered&) { return {}; }
+
   // ---- signals
 
   Result<void> operator()(const SignalReceived& e) {

@@ -179,6 +179,8 @@ DW_SAMPLE(SearchAttributesUpserted,
           of_step(1, search_attributes_upserted(Value::Map{})))
 DW_SAMPLE(MemoUpserted, of_step(4, memo_upserted(Value::Map{{"a", Value::Array{1, "x"}}})),
           of_step(1, memo_upserted(Value::Map{})))
+DW_SAMPLE(ScheduleTriggered, schedule_triggered("nightly", 7, at("09:07")),
+          (history::ScheduleTriggered{"nightly", "01SCHEDULE", {}, {}, {}, 1, {}}))
 DW_SAMPLE(SignalReceived, signal_received("s1", "approve", full_command(), "[1]", "w1"),
           signal_received("s1", "approve", command("c1", 1)))
 DW_SAMPLE(SignalWaitOpened, of_step(4, signal_wait_opened("w1", "approve", 60)),

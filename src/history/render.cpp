@@ -349,6 +349,17 @@ Result<void> EventRenderer::operator()(const MemoUpserted& e) {
   return {};
 }
 
+Result<void> EventRenderer::operator()(const ScheduleTriggered& e) {
+  out_.field("schedule_id", e.schedule_id);
+  out_.field("schedule_ulid", e.schedule_ulid);
+  if (!e.cron_expression.empty()) out_.field("cron_expression", e.cron_expression);
+  if (!e.timezone.empty()) out_.field("timezone", e.timezone);
+  if (!e.overlap_policy.empty()) out_.field("overlap_policy", e.overlap_policy);
+  out_.field("trigger_number", e.trigger_number);
+  if (e.occurrence_time) out_.field("occurrence_time", *e.occurrence_time);
+  return {};
+}
+
 Result<void> EventRenderer::operator()(const FailureHandled& e) {
   const auto* raised = DW_TRY(find(r_.raised_, e.failure_id, "the failure was never raised"));
   failure_keys(e.failure_id, raised->category);

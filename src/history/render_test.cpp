@@ -115,7 +115,8 @@ std::vector<std::vector<Told>> stories() {
             workflow_failed("f4", failure("broke")),
             parent_close_policy_applied("k5", "run10", terminate),
             parent_close_policy_failed("k8", "run9", "gone")}),
-      open(workflow_started("invoice"), {workflow_continued_as_new("run2")}),
+      open(workflow_started("invoice"),
+           {schedule_triggered("nightly", 7, at("09:07")), workflow_continued_as_new("run2")}),
   };
 }
 

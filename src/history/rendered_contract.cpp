@@ -226,6 +226,11 @@ constexpr RenderedKey attributes_upserted[] = {
 constexpr RenderedKey memo_upserted[] = {
     {"sequence", required}, {"entries", required}, {"merged", required}};
 
+constexpr RenderedKey schedule_triggered[] = {
+    {"schedule_id", required},    {"schedule_ulid", required},  {"cron_expression", optional},
+    {"timezone", optional},       {"overlap_policy", optional}, {"trigger_number", required},
+    {"occurrence_time", optional}};
+
 constexpr RenderedKey no_run_yet[] = {{"child_workflow_run_id", optional}};
 constexpr auto child_scheduled = keys(child, no_run_yet, on_group, on_child_policy);
 constexpr RenderedKey child_start[] = {{"child_status", optional},
@@ -343,6 +348,7 @@ constexpr EventKeys contracts[] = {
     {"VersionMarkerRecorded", version_marker_recorded},
     {"SearchAttributesUpserted", attributes_upserted},
     {"MemoUpserted", memo_upserted},
+    {"ScheduleTriggered", schedule_triggered},
     {"ChildWorkflowScheduled", child_scheduled},
     {"ChildRunStarted", child_started},
     {"ChildRunCompleted", child_completed},

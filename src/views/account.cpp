@@ -263,6 +263,7 @@ class Enter {
   void operator()(const VersionMarkerRecorded&) { by_code(); }
   void operator()(const SearchAttributesUpserted&) { by_code(); }
   void operator()(const MemoUpserted&) { by_code(); }
+  void operator()(const ScheduleTriggered&) {}
   void operator()(const StartAccepted&) {}
   void operator()(const StartRejected&) {}
   void operator()(const UpdateRejected&) {}
