@@ -9,8 +9,8 @@ import sys
 
 FLOORS = {
     "core": 0,
-    "history": 1, "machine": 1,
-    "engine": 2, "schedule": 2,
+    "history": 1, "schedule": 1,
+    "engine": 2, "machine": 2,
     "views": 3,
     "bundle": 4,
     "store": 5,
