@@ -26,7 +26,7 @@ std::optional<std::string> optional_text(const Value& object, std::string_view k
   return text ? std::optional{*text} : std::nullopt;
 }
 
-// proves: S-19, S-20, S-21
+// proves: S-20, S-21
 TEST(IntervalNext, IsOnTheGridAsPublished) {
   const Value vectors = schedule_vectors("interval_next.json");
   std::size_t seen = 0;

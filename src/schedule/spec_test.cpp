@@ -112,7 +112,7 @@ class Pinned final : public Random {
   std::uint64_t value_;
 };
 
-// proves: S-12, S-62
+// proves: S-62
 TEST(Jitter, IsAnyNumberOfSecondsUpToItsMostAndEachIsAsLikely) {
   SeededRandom random{7};
   std::map<std::int64_t, int> rolls;
@@ -126,9 +126,10 @@ TEST(Jitter, IsAnyNumberOfSecondsUpToItsMostAndEachIsAsLikely) {
   }
 }
 
-// proves: S-65
+// proves: S-12, S-65
 TEST(Jitter, OfZeroIsExactAndRollsNothing) {
   Pinned random{12'345};
+  EXPECT_EQ(SpecText{}.jitter_seconds, 0);
   EXPECT_EQ(roll_jitter(chrono::seconds{0}, random), chrono::seconds{0});
 }
 
