@@ -8,7 +8,9 @@
 #include "engine/decide.hpp"
 #include "history/codec.hpp"
 #include "history/fold.hpp"
+#include "machine/zone_files.hpp"
 #include "runtime/fiber.hpp"
+#include "schedule/cron.hpp"
 #include "worker/fiber_host.hpp"
 
 #include <dw/dw.hpp>
@@ -266,6 +268,50 @@ void fiber_resume(benchmark::State& state) {
   for (auto _ : state) fiber.resume();
 }
 BENCHMARK(fiber_resume);
+
+// ---- schedules
+
+const schedule::Zone& new_york() {
+  static machine::ZoneFiles files;
+  static const auto zone = files.find("America/New_York");
+  return *zone;
+}
+
+schedule::Cron cron(const char* expression) {
+  return std::get<schedule::Cron>(schedule::parse_cron(expression));
+}
+
+const Timestamp asked_at = unwrap(parse_timestamp("2026-06-05T12:34:56Z"));
+
+void cron_parse(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(schedule::parse_cron("*/15 9-17 * * MON-FRI"));
+}
+BENCHMARK(cron_parse);
+
+void next_fire(benchmark::State& state, const char* expression) {
+  const auto asked = cron(expression);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(schedule::next_occurrence(asked, new_york(), asked_at));
+  }
+}
+BENCHMARK_CAPTURE(next_fire, every_quarter_of_an_hour, "*/15 9-17 * * MON-FRI");
+BENCHMARK_CAPTURE(next_fire, nightly, "30 2 * * *");
+BENCHMARK_CAPTURE(next_fire, monthly, "0 0 1 * *");
+BENCHMARK_CAPTURE(next_fire, leap_day, "0 0 29 2 *");
+
+void preview_of_a_year(benchmark::State& state, const char* expression) {
+  const auto asked = cron(expression);
+  const auto until = asked_at + std::chrono::days{365};
+  std::size_t fires = 0;
+  for (auto _ : state) {
+    schedule::CronWalk walk{asked, new_york(), asked_at};
+    fires = 0;
+    for (auto next = walk.next(); next && next->at <= until; next = walk.next()) ++fires;
+  }
+  state.counters["fires"] = static_cast<double>(fires);
+}
+BENCHMARK_CAPTURE(preview_of_a_year, hourly, "0 * * * *");
+BENCHMARK_CAPTURE(preview_of_a_year, every_minute, "* * * * *");
 
 }  // namespace
 }  // namespace dw::bench
