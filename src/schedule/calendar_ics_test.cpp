@@ -64,6 +64,11 @@ TEST(IcsImport, WhoImportsMayNameItAndSayWhatItIsFor) {
   EXPECT_EQ(import.calendar->timezone, "Asia/Tokyo");
 }
 
+TEST(IcsImport, ALineMayBeFoldedWithinACharacter) {
+  const auto calendar = taken(ics_file(ics_event("DTSTART:20260320\nSUMMARY:\xc3\n \xa7ocuk\n")));
+  EXPECT_THAT(calendar.labels, ElementsAre(Pair(on_day("2026-03-20"), "çocuk")));
+}
+
 // ---- days and times
 
 TEST(IcsImport, LongHolidaysAreARange) {

@@ -13,10 +13,11 @@ namespace {
 
 using std::chrono::local_days;
 
-constexpr std::array definition_keys{
+constexpr std::array<std::string_view, 11> definition_keys{
     "name",  "kind",   "timezone", "description",       "dates",           "partial_dates",
     "rules", "except", "labels",   "confirmed_through", "provisional_note"};
-constexpr std::array record_keys{"id", "namespace", "is_seed", "created_at", "updated_at"};
+constexpr std::array<std::string_view, 5> record_keys{"id", "namespace", "is_seed", "created_at",
+                                                      "updated_at"};
 
 std::string shown_json(const Value& value) {
   constexpr std::size_t enough = 60;
@@ -60,9 +61,8 @@ class CalendarReader {
 
   void check_keys() {
     for (const auto& [key, value] : *definition_.if_map()) {
-      const auto is_key = [&](std::string_view known) { return known == key; };
-      if (std::ranges::any_of(definition_keys, is_key)) continue;
-      if (std::ranges::any_of(record_keys, is_key)) continue;
+      if (std::ranges::find(definition_keys, key) != definition_keys.end()) continue;
+      if (std::ranges::find(record_keys, key) != record_keys.end()) continue;
       problems_.add(
           "invalid_value", key,
           fmt::format("a calendar has no such field: it has {}", fmt::join(definition_keys, ", ")));

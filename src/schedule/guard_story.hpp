@@ -21,10 +21,14 @@ inline Value json_of(std::string_view text) {
   return value ? *std::move(value) : Value{};
 }
 
-inline Value schedule_vectors(const std::string& name) {
+inline std::string schedule_file(const std::string& name) {
   std::ifstream file{std::string{DW_SCHEDULE_VECTORS_DIR} + "/" + name, std::ios::binary};
   EXPECT_TRUE(file) << name;
-  return json_of(std::string{std::istreambuf_iterator<char>{file}, {}});
+  return std::string{std::istreambuf_iterator<char>{file}, {}};
+}
+
+inline Value schedule_vectors(const std::string& name) {
+  return json_of(schedule_file(name));
 }
 
 inline std::string text_of(const Value& value, std::string_view key) {

@@ -16,8 +16,6 @@ class StreamReader {
   IcsStream read(std::string_view text) {
     if (text.size() > longest_ics) {
       unsound(1, fmt::format("{} bytes are too many: {} are read", text.size(), longest_ics));
-    } else if (!is_utf8(text)) {
-      unsound(1, "this is not UTF-8 text");
     } else {
       read_lines(unfolded_lines(text));
     }
@@ -28,6 +26,8 @@ class StreamReader {
   void read_lines(const std::vector<IcsLine>& lines) {
     bool any = false;
     for (const auto& line : lines) {
+      // Only now: a fold may cut a character in two.
+      if (!is_utf8(line.text)) return unsound(line.number, "this is not UTF-8 text");
       if (open_.empty() && line.text != "BEGIN:VCALENDAR") {
         return unsound(line.number, "an iCalendar file begins with BEGIN:VCALENDAR");
       }
