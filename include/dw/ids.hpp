@@ -43,6 +43,9 @@ using FailureId = StrongId<struct FailureTag>;    // ULID
 using TaskId = StrongId<struct TaskTag>;          // "{run_id}.{suffix}", never reused
 using Namespace = StrongId<struct NamespaceTag>;  // lower case; empty means unset
 
+// ULID: one schedule, from its creation on. Its id may be given to another once it is deleted.
+using ScheduleUlid = StrongId<struct ScheduleTag>;
+
 // Non-empty, URL-safe, at most 191 bytes: ^[A-Za-z0-9._:-]{1,191}$
 Result<InstanceId> parse_instance_id(std::string_view text);
 

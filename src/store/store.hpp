@@ -4,6 +4,7 @@
 #include "engine/compatibility.hpp"
 #include "engine/tasks.hpp"
 #include "history/run_state.hpp"
+#include "store/schedules.hpp"
 
 #include <optional>
 #include <span>
@@ -85,8 +86,8 @@ struct PrunedRun {
   friend bool operator==(const PrunedRun&, const PrunedRun&) = default;
 };
 
-// A decision on its way to disk: all of it becomes durable, or none. Every run and instance row it
-// writes carries this commit's id as its new version.
+// A decision on its way to disk: all of it becomes durable, or none. Every run, instance and
+// schedule row it writes carries this commit's id as its new version.
 struct Transition {
   CommitId id;
   Timestamp recorded_at;
@@ -97,6 +98,11 @@ struct Transition {
   std::vector<InstanceRow> instances;
   std::vector<IntakeRow> intake;
   std::vector<PrunedRun> prunes = {};  // each of them read; their tasks are among `tasks`
+  // Who leaves a name does so before another takes it.
+  std::vector<PurgedSchedule> purged_schedules = {};
+  std::vector<ScheduleRow> schedules = {};
+  std::vector<ScheduleEventRow> schedule_events = {};
+  std::vector<LedgerRow> ledger = {};  // replaces what has the same key
 };
 
 struct Won {
@@ -145,6 +151,15 @@ struct RunFilter {
   bool open = false;                 // only runs that have not ended
   std::optional<RunId> before = {};  // the page after the one that ended with it
   std::size_t limit = 100;
+};
+
+// What became of a workflow type's runs.
+struct RecentRuns {
+  std::optional<RunRow> newest;  // of all there are
+  std::int64_t succeeded = 0;    // of those started since: completed, failed, any
+  std::int64_t failed = 0;
+  std::int64_t total = 0;
+  friend bool operator==(const RecentRuns&, const RecentRuns&) = default;
 };
 
 // Runs that ended before a moment, the oldest first.
