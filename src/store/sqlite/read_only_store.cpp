@@ -1,7 +1,7 @@
 #include "store/sqlite/sqlite_store.hpp"
 
 #include "store/sqlite/migrations.hpp"
-#include "store/sqlite/read_pool.hpp"
+#include "store/sqlite/reading_store.hpp"
 
 #include <fmt/format.h>
 
@@ -12,19 +12,11 @@ namespace dw::sqlite {
 namespace {
 
 using store::CommitOutcome;
-using store::InstanceKey;
-using store::InstanceRow;
-using store::IntakeRow;
-using store::LoadedRun;
-using store::RunFilter;
-using store::RunRow;
 using store::StoreCounters;
-using store::Task;
-using store::TaskKey;
 using store::Transition;
 using store::WorkerHeartbeat;
 
-class ReadOnlyStore final : public store::Store {
+class ReadOnlyStore final : public ReadingStore {
  public:
   explicit ReadOnlyStore(Location location)
       : path_(location.path), readers_(std::move(location), 1) {
@@ -39,55 +31,10 @@ class ReadOnlyStore final : public store::Store {
     return read_only();
   }
   Result<void> put_document(const store::Document&) override { return read_only(); }
-
-  Result<std::optional<InstanceRow>> find_instance(const InstanceKey& key) override {
-    return readers_.with_reader([&](Reader& reader) { return reader.instances->find(key); });
-  }
-  Result<std::optional<RunRow>> find_run(const RunId& run) override {
-    return readers_.with_reader([&](Reader& reader) { return reader.runs->find(run); });
-  }
-  Result<std::optional<LoadedRun>> load_run(const RunId& run, std::int64_t after) override {
-    return readers_.with_reader([&](Reader& reader) { return reader.runs->load(run, after); });
-  }
-  Result<std::vector<RunRow>> list_runs(const RunFilter& filter) override {
-    return readers_.with_reader([&](Reader& reader) { return reader.runs->list(filter); });
-  }
-  Result<std::vector<IntakeRow>> load_intake(const InstanceKey& key) override {
-    return readers_.with_reader([&](Reader& reader) { return reader.instances->load_intake(key); });
-  }
-  Result<std::vector<Task>> due_tasks(const std::optional<TaskKey>& after, Timestamp until,
-                                      std::size_t limit) override {
-    return readers_.with_reader(
-        [&](Reader& reader) { return reader.tasks->due(after, until, limit); });
-  }
-  Result<std::vector<Task>> find_tasks(std::span<const TaskKey> keys) override {
-    return readers_.with_reader([&](Reader& reader) { return reader.tasks->find(keys); });
-  }
-  Result<std::vector<WorkerHeartbeat>> live_workers(Timestamp now) override {
-    return readers_.with_reader([&](Reader& reader) { return reader.workers->live(now); });
-  }
-  Result<std::vector<store::Document>> documents(std::string_view kind) override {
-    return readers_.with_reader([&](Reader& reader) { return reader.documents->all(kind); });
-  }
-  Result<std::vector<RunRow>> closed_runs(const store::ClosedFilter& filter) override {
-    return readers_.with_reader([&](Reader& reader) { return reader.runs->closed(filter); });
-  }
-  Result<std::vector<RunId>> runs_with_history(const std::optional<RunId>& after,
-                                               std::size_t limit) override {
-    return readers_.with_reader(
-        [&](Reader& reader) { return reader.runs->with_history(after, limit); });
-  }
-  Result<std::vector<store::StoredCommit>> load_history(const RunId& run) override {
-    return readers_.with_reader([&](Reader& reader) { return reader.runs->load_history(run); });
-  }
-  Result<std::vector<InstanceKey>> instances_with_intake(const std::optional<InstanceKey>& after,
-                                                         std::size_t limit) override {
-    return readers_.with_reader(
-        [&](Reader& reader) { return reader.instances->with_intake(after, limit); });
-  }
   StoreCounters counters() const override { return {}; }
 
  private:
+  ReadPool& readers() override { return readers_; }
   Error read_only() const {
     return {
         ErrorCode::unavailable,

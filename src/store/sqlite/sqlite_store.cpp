@@ -1,17 +1,11 @@
 #include "store/sqlite/sqlite_store.hpp"
 
-#include "core/assert.hpp"
 #include "core/clock.hpp"
 #include "store/sqlite/checkpointer.hpp"
 #include "store/sqlite/counting_vfs.hpp"
-#include "store/sqlite/instances.hpp"
 #include "store/sqlite/lock_file.hpp"
-#include "store/sqlite/migrations.hpp"
-#include "store/sqlite/read_pool.hpp"
-#include "store/sqlite/runs.hpp"
-#include "store/sqlite/tasks.hpp"
-#include "store/sqlite/workers.hpp"
-#include "store/winners.hpp"
+#include "store/sqlite/reading_store.hpp"
+#include "store/sqlite/writer.hpp"
 
 #include <fmt/format.h>
 
@@ -20,90 +14,20 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
-#include <map>
+#include <functional>
 #include <system_error>
 #include <utility>
 
 namespace dw::sqlite {
 namespace {
 
-using store::ClosedFilter;
 using store::CommitOutcome;
 using store::Document;
-using store::Existed;
 using store::Failed;
-using store::InstanceKey;
-using store::InstanceRow;
-using store::IntakeRow;
-using store::LoadedRun;
-using store::PrunedRun;
-using store::RunFilter;
-using store::RunRow;
 using store::StoreCounters;
-using store::StoredCommit;
-using store::StreamVersion;
-using store::Task;
-using store::TaskChange;
-using store::TaskKey;
 using store::Transition;
 using store::Won;
 using store::WorkerHeartbeat;
-
-// The one connection that writes, and every statement it uses.
-struct Writer {
-  Connection connection;
-  Statement begin;
-  Statement commit;
-  Statement rollback;
-  RunWriter runs;
-  InstanceWriter instances;
-  TaskWriter tasks;
-  WorkerWriter workers;
-  DocumentWriter documents;
-};
-
-Result<Connection> open_for_writing(const Location& location, const SqliteOptions& options) {
-  Connection connection = DW_TRY(Connection::open(location, Connection::Access::read_write));
-  // Until we know that it is ours nothing about the file may change, its log included.
-  connection.keep_log_on_close(true);
-  connection.set_busy_timeout(options.busy_timeout);
-  const int version = DW_TRY(schema_version(connection, location));
-  // A log that somebody left behind may owe its contents to a sync that failed.
-  if (version > 0) DW_TRY_VOID(rewrite_log(location));
-  // Before the first page is written, or never.
-  if (version == 0) {
-    DW_TRY_VOID(connection.execute("PRAGMA page_size = 4096; PRAGMA auto_vacuum = NONE"));
-  }
-  // Some distributions overwrite what is deleted with zeros, which costs every finished task a
-  // page.
-  DW_TRY_VOID(
-      connection.execute(fmt::format("PRAGMA synchronous = FULL; PRAGMA locking_mode = NORMAL;"
-                                     "PRAGMA temp_store = MEMORY; PRAGMA secure_delete = OFF;"
-                                     "PRAGMA cache_size = -{}",
-                                     options.cache_kib)));
-  DW_TRY_VOID(migrate(connection, location, all_migrations()));
-  // Only now: a new file has its header and tables in place before there is a log.
-  DW_TRY_VOID(connection.execute("PRAGMA journal_mode = WAL"));
-  connection.keep_log_on_close(false);
-  return connection;
-}
-
-Result<std::unique_ptr<Writer>> open_writer(const Location& location,
-                                            const SqliteOptions& options) {
-  Connection connection = DW_TRY(open_for_writing(location, options));
-  auto begin = DW_TRY(connection.prepare("BEGIN IMMEDIATE"));
-  auto commit = DW_TRY(connection.prepare("COMMIT"));
-  auto rollback = DW_TRY(connection.prepare("ROLLBACK"));
-  auto runs = DW_TRY(RunWriter::prepare(connection));
-  auto instances = DW_TRY(InstanceWriter::prepare(connection));
-  auto tasks = DW_TRY(TaskWriter::prepare(connection));
-  auto workers = DW_TRY(WorkerWriter::prepare(connection));
-  auto documents = DW_TRY(DocumentWriter::prepare(connection));
-  return std::make_unique<Writer>(Writer{std::move(connection), std::move(begin), std::move(commit),
-                                         std::move(rollback), std::move(runs), std::move(instances),
-                                         std::move(tasks), std::move(workers),
-                                         std::move(documents)});
-}
 
 CheckpointLimits limits(const SqliteOptions& options) {
   const int pages = std::max(options.checkpoint_pages, 1);
@@ -122,7 +46,7 @@ std::string describe(std::span<const Transition> batch) {
                      first.runs.front().run_id.view());
 }
 
-class SqliteStore final : public store::Store {
+class SqliteStore final : public ReadingStore {
  public:
   SqliteStore(const SqliteOptions& options, std::string path, std::optional<LockFile> lock)
       : lock_(std::move(lock)),
@@ -138,23 +62,6 @@ class SqliteStore final : public store::Store {
   Result<void> put_worker(const std::string& worker_id, std::span<const WorkerHeartbeat> rows,
                           Timestamp now) override;
   Result<void> put_document(const Document& document) override;
-
-  Result<std::optional<InstanceRow>> find_instance(const InstanceKey& key) override;
-  Result<std::optional<RunRow>> find_run(const RunId& run) override;
-  Result<std::optional<LoadedRun>> load_run(const RunId& run, std::int64_t after_sequence) override;
-  Result<std::vector<RunRow>> list_runs(const RunFilter& filter) override;
-  Result<std::vector<IntakeRow>> load_intake(const InstanceKey& key) override;
-  Result<std::vector<Task>> due_tasks(const std::optional<TaskKey>& after, Timestamp until,
-                                      std::size_t limit) override;
-  Result<std::vector<Task>> find_tasks(std::span<const TaskKey> keys) override;
-  Result<std::vector<WorkerHeartbeat>> live_workers(Timestamp now) override;
-  Result<std::vector<Document>> documents(std::string_view kind) override;
-  Result<std::vector<RunRow>> closed_runs(const ClosedFilter& filter) override;
-  Result<std::vector<RunId>> runs_with_history(const std::optional<RunId>& after,
-                                               std::size_t limit) override;
-  Result<std::vector<StoredCommit>> load_history(const RunId& run) override;
-  Result<std::vector<InstanceKey>> instances_with_intake(const std::optional<InstanceKey>& after,
-                                                         std::size_t limit) override;
   StoreCounters counters() const override;
 
  private:
@@ -168,18 +75,12 @@ class SqliteStore final : public store::Store {
   std::optional<Stopped> attempt(std::span<const Transition> batch,
                                  std::vector<CommitOutcome>& outcomes);
   void count(std::span<const Transition> batch, std::span<const CommitOutcome> outcomes);
-  Outcome read_versions(std::span<StreamVersion> versions);
-  Outcome write_run(const Transition& winner, const RunRow& run);
-  Outcome write(const Transition& winner);
   Result<void> write_alone(const std::string& what, const std::function<Outcome()>& write);
-  Outcome write_worker(const std::string& worker_id, std::span<const WorkerHeartbeat> rows,
-                       Timestamp now);
   void close_writer();
   std::vector<CommitOutcome> settle(std::span<const Transition> batch,
                                     std::vector<CommitOutcome> judged, const Error& error);
-  Outcome find_trace(const Transition& winner, std::optional<bool>& found);
-  Result<bool> is_durable(std::span<const Transition> batch, std::span<const CommitOutcome> judged);
   Result<void> reopen();
+  ReadPool& readers() override { return readers_; }
 
   // Destroyed last to first: the writer goes after everybody else and leaves one tidy file.
   std::optional<LockFile> lock_;
@@ -205,7 +106,7 @@ Result<void> SqliteStore::open() {
                              "first, or name none.",
                              location_.path)};
   }
-  writer_ = DW_TRY(open_writer(location_, options_));
+  writer_ = DW_TRY(Writer::open(location_, options_));
   readers_.open();
   return {};
 }
@@ -259,14 +160,16 @@ std::optional<SqliteStore::Stopped> SqliteStore::attempt(std::span<const Transit
   };
   if (const auto begun = writer_->begin.run(); begun != Outcome::done) return stop(begun);
   auto versions = store::streams_of(batch);
-  if (const auto read = read_versions(versions); read != Outcome::done) return stop(read);
+  const auto read = writer_->read_versions(versions);
+  if (read != Outcome::done) return stop(read);
   outcomes = store::judge(batch, versions);
 
   const std::int64_t rows_before = connection.total_changes();
   bool any_won = false;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (!std::holds_alternative<Won>(outcomes[i])) continue;
-    if (const auto written = write(batch[i]); written != Outcome::done) return stop(written);
+    const auto written = writer_->write(batch[i]);
+    if (written != Outcome::done) return stop(written);
     any_won = true;
   }
   if (!any_won) {
@@ -294,72 +197,15 @@ void SqliteStore::count(std::span<const Transition> batch,
   counters_.bytes += bytes;
 }
 
-Outcome SqliteStore::read_versions(std::span<StreamVersion> versions) {
-  for (StreamVersion& stream : versions) {
-    const auto* run = std::get_if<RunId>(stream.stream);
-    const Outcome outcome = run != nullptr
-                                ? writer_->runs.find_version(*run, stream.version)
-                                : writer_->instances.find_version(
-                                      std::get<InstanceKey>(*stream.stream), stream.version);
-    if (outcome != Outcome::done) return outcome;
-  }
-  return Outcome::done;
-}
-
-Outcome SqliteStore::write_run(const Transition& winner, const RunRow& run) {
-  const Existed run_existed = store::existed(winner, run.run_id);
-  if (run_existed != Existed::no) {
-    const std::int64_t changes = writer_->connection.total_changes();
-    const Outcome outcome = writer_->runs.update(run, winner.id);
-    const bool updated = writer_->connection.total_changes() != changes;
-    if (outcome != Outcome::done || updated) return outcome;
-  }
-  return writer_->runs.insert(run, winner.id);
-}
-
-Outcome SqliteStore::write(const Transition& winner) {
-  for (const RunRow& run : winner.runs) {
-    const Outcome outcome = write_run(winner, run);
-    if (outcome != Outcome::done) return outcome;
-  }
-  for (const InstanceRow& instance : winner.instances) {
-    const Outcome outcome = writer_->instances.put(instance, winner.id);
-    if (outcome != Outcome::done) return outcome;
-  }
-  for (const auto& append : winner.appends) {
-    const Outcome outcome = writer_->runs.append(append, winner.id, winner.recorded_at);
-    if (outcome != Outcome::done) return outcome;
-  }
-  for (const TaskChange& change : winner.tasks) {
-    const Outcome outcome = change.kind == TaskChange::Kind::put
-                                ? writer_->tasks.put(change.task)
-                                : writer_->tasks.remove(change.task.key);
-    if (outcome != Outcome::done) return outcome;
-  }
-  for (const IntakeRow& row : winner.intake) {
-    const Outcome outcome = writer_->instances.append(row);
-    if (outcome != Outcome::done) return outcome;
-  }
-  for (const PrunedRun& run : winner.prunes) {
-    Outcome outcome = writer_->runs.prune(run.run_id);
-    if (outcome == Outcome::done) outcome = writer_->instances.prune_intake(run);
-    if (outcome != Outcome::done) return outcome;
-  }
-  return Outcome::done;
-}
-
 Result<void> SqliteStore::put_worker(const std::string& worker_id,
                                      std::span<const WorkerHeartbeat> rows, Timestamp now) {
   return write_alone(fmt::format("record that worker {} is alive", worker_id),
-                     [&] { return write_worker(worker_id, rows, now); });
+                     [&] { return writer_->put_worker(worker_id, rows, now); });
 }
 
 Result<void> SqliteStore::put_document(const Document& document) {
-  return write_alone(fmt::format("keep {} '{}'", document.kind, document.id), [&] {
-    Outcome outcome = writer_->begin.run();
-    if (outcome == Outcome::done) outcome = writer_->documents.put(document);
-    return outcome == Outcome::done ? writer_->commit.run() : outcome;
-  });
+  return write_alone(fmt::format("keep {} '{}'", document.kind, document.id),
+                     [&] { return writer_->documents.put(document); });
 }
 
 // A transaction that stands beside the groups of transitions.
@@ -368,7 +214,9 @@ Result<void> SqliteStore::write_alone(const std::string& what,
   const auto turn = checkpointer_.take_turn();
   if (!writer_) DW_TRY_VOID(reopen());
   Connection& connection = writer_->connection;
-  const Outcome outcome = write();
+  Outcome outcome = writer_->begin.run();
+  if (outcome == Outcome::done) outcome = write();
+  if (outcome == Outcome::done) outcome = writer_->commit.run();
   if (outcome == Outcome::done) {
     checkpointer_.committed(connection);
     return {};
@@ -379,16 +227,6 @@ Result<void> SqliteStore::write_alone(const std::string& what,
   // on with a connection that an I/O error may have left in any state.
   if (outcome == Outcome::io_failed) close_writer();
   return error;
-}
-
-Outcome SqliteStore::write_worker(const std::string& worker_id,
-                                  std::span<const WorkerHeartbeat> rows, Timestamp now) {
-  Outcome outcome = writer_->begin.run();
-  if (outcome == Outcome::done) outcome = writer_->workers.remove(worker_id, now);
-  for (const WorkerHeartbeat& row : rows) {
-    if (outcome == Outcome::done) outcome = writer_->workers.put(row);
-  }
-  return outcome == Outcome::done ? writer_->commit.run() : outcome;
 }
 
 // ---- unknown outcomes
@@ -414,7 +252,7 @@ std::vector<CommitOutcome> SqliteStore::settle(std::span<const Transition> batch
   };
   if (const auto reopened = reopen(); !reopened) return unknown(reopened.error());
   // Before it was judged nothing was written.
-  const auto durable = judged.empty() ? Result<bool>{false} : is_durable(batch, judged);
+  const auto durable = judged.empty() ? Result<bool>{false} : writer_->is_durable(batch, judged);
   if (!durable) {
     close_writer();
     readers_.close();
@@ -430,119 +268,10 @@ Result<void> SqliteStore::reopen() {
   // and opening makes that log durable: what we find now is what a power loss would leave.
   checkpointer_.suspend();
   readers_.close();
-  writer_ = DW_TRY(open_writer(location_, options_));
+  writer_ = DW_TRY(Writer::open(location_, options_));
   readers_.open();
   checkpointer_.resume();
   return {};
-}
-
-// A batch is one transaction, so one trace speaks for all of it. The last winner to leave one is
-// asked: nobody wrote there after it.
-Result<bool> SqliteStore::is_durable(std::span<const Transition> batch,
-                                     std::span<const CommitOutcome> judged) {
-  const auto failed = [&] { return writer_->connection.error("look for what became of a commit"); };
-  std::map<TaskKey, const TaskChange*> changes;
-  for (std::size_t i = judged.size(); i-- > 0;) {
-    if (!std::holds_alternative<Won>(judged[i])) continue;
-    std::optional<bool> found;
-    if (find_trace(batch[i], found) != Outcome::done) return failed();
-    if (found) return *found;
-    for (auto change = batch[i].tasks.rbegin(); change != batch[i].tasks.rend(); ++change) {
-      changes.emplace(change->task.key, &*change);
-    }
-  }
-  // Only tasks changed. They carry no commit id, but they are the same task if they look the same.
-  for (const auto& [key, change] : changes) {
-    bool found = false;
-    if (writer_->tasks.find_effect(*change, found) != Outcome::done) return failed();
-    if (!found) return false;
-  }
-  return true;
-}
-
-// Leaves `found` empty for a transition that only changes tasks.
-Outcome SqliteStore::find_trace(const Transition& winner, std::optional<bool>& found) {
-  Outcome outcome = Outcome::done;
-  if (!winner.runs.empty()) {
-    CommitId version;
-    outcome = writer_->runs.find_version(winner.runs.front().run_id, version);
-    found = version == winner.id;
-  } else if (!winner.instances.empty()) {
-    CommitId version;
-    outcome = writer_->instances.find_version(winner.instances.front().key, version);
-    found = version == winner.id;
-  } else if (!winner.appends.empty()) {
-    outcome = writer_->runs.find_append(winner.appends.front(), winner.id, found.emplace());
-  } else if (!winner.intake.empty()) {
-    outcome = writer_->instances.find_intake(winner.intake.front(), found.emplace());
-  } else if (!winner.prunes.empty()) {
-    CommitId version;
-    outcome = writer_->runs.find_version(winner.prunes.front().run_id, version);
-    found = version.empty();
-  }
-  return outcome;
-}
-
-// ---- reads
-
-Result<std::optional<InstanceRow>> SqliteStore::find_instance(const InstanceKey& key) {
-  return readers_.with_reader([&](Reader& reader) { return reader.instances->find(key); });
-}
-
-Result<std::optional<RunRow>> SqliteStore::find_run(const RunId& run) {
-  return readers_.with_reader([&](Reader& reader) { return reader.runs->find(run); });
-}
-
-Result<std::optional<LoadedRun>> SqliteStore::load_run(const RunId& run,
-                                                       std::int64_t after_sequence) {
-  return readers_.with_reader(
-      [&](Reader& reader) { return reader.runs->load(run, after_sequence); });
-}
-
-Result<std::vector<RunRow>> SqliteStore::list_runs(const RunFilter& filter) {
-  return readers_.with_reader([&](Reader& reader) { return reader.runs->list(filter); });
-}
-
-Result<std::vector<IntakeRow>> SqliteStore::load_intake(const InstanceKey& key) {
-  return readers_.with_reader([&](Reader& reader) { return reader.instances->load_intake(key); });
-}
-
-Result<std::vector<Task>> SqliteStore::due_tasks(const std::optional<TaskKey>& after,
-                                                 Timestamp until, std::size_t limit) {
-  return readers_.with_reader(
-      [&](Reader& reader) { return reader.tasks->due(after, until, limit); });
-}
-
-Result<std::vector<Task>> SqliteStore::find_tasks(std::span<const TaskKey> keys) {
-  return readers_.with_reader([&](Reader& reader) { return reader.tasks->find(keys); });
-}
-
-Result<std::vector<WorkerHeartbeat>> SqliteStore::live_workers(Timestamp now) {
-  return readers_.with_reader([&](Reader& reader) { return reader.workers->live(now); });
-}
-
-Result<std::vector<Document>> SqliteStore::documents(std::string_view kind) {
-  return readers_.with_reader([&](Reader& reader) { return reader.documents->all(kind); });
-}
-
-Result<std::vector<RunRow>> SqliteStore::closed_runs(const ClosedFilter& filter) {
-  return readers_.with_reader([&](Reader& reader) { return reader.runs->closed(filter); });
-}
-
-Result<std::vector<RunId>> SqliteStore::runs_with_history(const std::optional<RunId>& after,
-                                                          std::size_t limit) {
-  return readers_.with_reader(
-      [&](Reader& reader) { return reader.runs->with_history(after, limit); });
-}
-
-Result<std::vector<StoredCommit>> SqliteStore::load_history(const RunId& run) {
-  return readers_.with_reader([&](Reader& reader) { return reader.runs->load_history(run); });
-}
-
-Result<std::vector<InstanceKey>> SqliteStore::instances_with_intake(
-    const std::optional<InstanceKey>& after, std::size_t limit) {
-  return readers_.with_reader(
-      [&](Reader& reader) { return reader.instances->with_intake(after, limit); });
 }
 
 StoreCounters SqliteStore::counters() const {

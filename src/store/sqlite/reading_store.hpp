@@ -1,0 +1,31 @@
+// The reads of a store in a file, for the one who owns it and for those who look at it.
+#pragma once
+#include "store/sqlite/read_pool.hpp"
+
+namespace dw::sqlite {
+
+class ReadingStore : public store::Store {
+ public:
+  Result<std::optional<store::InstanceRow>> find_instance(const store::InstanceKey& key) override;
+  Result<std::optional<store::RunRow>> find_run(const RunId& run) override;
+  Result<std::optional<store::LoadedRun>> load_run(const RunId& run,
+                                                   std::int64_t after_sequence) override;
+  Result<std::vector<store::RunRow>> list_runs(const store::RunFilter& filter) override;
+  Result<std::vector<store::IntakeRow>> load_intake(const store::InstanceKey& key) override;
+  Result<std::vector<store::Task>> due_tasks(const std::optional<store::TaskKey>& after,
+                                             Timestamp until, std::size_t limit) override;
+  Result<std::vector<store::Task>> find_tasks(std::span<const store::TaskKey> keys) override;
+  Result<std::vector<store::WorkerHeartbeat>> live_workers(Timestamp now) override;
+  Result<std::vector<store::Document>> documents(std::string_view kind) override;
+  Result<std::vector<store::RunRow>> closed_runs(const store::ClosedFilter& filter) override;
+  Result<std::vector<RunId>> runs_with_history(const std::optional<RunId>& after,
+                                               std::size_t limit) override;
+  Result<std::vector<store::StoredCommit>> load_history(const RunId& run) override;
+  Result<std::vector<store::InstanceKey>> instances_with_intake(
+      const std::optional<store::InstanceKey>& after, std::size_t limit) override;
+
+ private:
+  virtual ReadPool& readers() = 0;
+};
+
+}  // namespace dw::sqlite
