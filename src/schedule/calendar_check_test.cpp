@@ -141,7 +141,6 @@ TEST(CalendarCheck, AProblemCanBeHandedUpAsAnError) {
   EXPECT_THAT(error.message, HasSubstr("and 1 more"));
 }
 
-// proves: S-118, S-127, S-128
 TEST(CalendarRecords, AreReadAsTheyWereWritten) {
   for (const Calendar& seed : seed_calendars()) {
     const CalendarRecord record{.id = "01J00000000000000000000042",

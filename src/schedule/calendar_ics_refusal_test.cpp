@@ -12,9 +12,9 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
-using Kind = IcsFinding::Kind;
+using FindingKind = IcsFinding::Kind;
 
-auto finding(std::size_t line, Kind kind, const std::string& words) {
+auto finding(std::size_t line, FindingKind kind, const std::string& words) {
   return AllOf(Field("line", &IcsFinding::line, line), Field("kind", &IcsFinding::kind, kind),
                Field("message", &IcsFinding::message, HasSubstr(words)));
 }
@@ -44,14 +44,14 @@ TEST(IcsRefusal, ADocumentThatIsNoneIsRefusedAtItsLine) {
       {std::string(longest_ics + 1, 'x'), 1, "too many"},
   };
   for (const auto& [text, line, words] : mistakes) {
-    EXPECT_THAT(complaint(text), finding(line, Kind::refused, words)) << text.substr(0, 100);
+    EXPECT_THAT(complaint(text), finding(line, FindingKind::refused, words)) << text.substr(0, 100);
   }
 }
 
 TEST(IcsRefusal, ADocumentWithoutAZoneNeedsOne) {
   const auto import = import_ics(ics_file(ics_event("DTSTART:20261029\n")), {}, between_five_zones);
   EXPECT_FALSE(import.calendar);
-  EXPECT_THAT(import.findings, ElementsAre(finding(1, Kind::refused, "zone")));
+  EXPECT_THAT(import.findings, ElementsAre(finding(1, FindingKind::refused, "zone")));
 }
 
 TEST(IcsRefusal, AnEventThatIsNotUnderstoodIsRefusedAtTheLineThatIsNot) {
@@ -79,7 +79,7 @@ TEST(IcsRefusal, AnEventThatIsNotUnderstoodIsRefusedAtTheLineThatIsNot) {
       {"DTSTART:20261029\nEXDATE:tomorrow\n", 5, "not understood"},
   };
   for (const auto& [lines, line, words] : mistakes) {
-    EXPECT_THAT(complaint(ics_file(ics_event(lines))), finding(line, Kind::refused, words))
+    EXPECT_THAT(complaint(ics_file(ics_event(lines))), finding(line, FindingKind::refused, words))
         << lines;
   }
 }
@@ -113,7 +113,7 @@ TEST(IcsRefusal, ARuleThatIsNotUnderstoodCompletelyIsNotUnderstoodAtAll) {
   for (const auto& [rule, words] : mistakes) {
     EXPECT_THAT(
         complaint(ics_file(ics_event("DTSTART:20261029\nRRULE:" + std::string{rule} + "\n"))),
-        finding(5, Kind::refused, words))
+        finding(5, FindingKind::refused, words))
         << rule;
   }
 }
@@ -121,26 +121,26 @@ TEST(IcsRefusal, ARuleThatIsNotUnderstoodCompletelyIsNotUnderstoodAtAll) {
 TEST(IcsRefusal, WhatRecursHasToFitIntoADayOfTheCalendarsZone) {
   EXPECT_THAT(complaint(ics_file(
                   ics_event("DTSTART:20261028T100000Z\nDURATION:PT1H\nRRULE:FREQ=YEARLY\n"))),
-              finding(6, Kind::refused, "another zone"));
+              finding(6, FindingKind::refused, "another zone"));
   EXPECT_THAT(complaint(ics_file(ics_event(
                   "DTSTART:20261028T220000\nDTEND:20261029T020000\nRRULE:FREQ=YEARLY\n"))),
-              finding(6, Kind::refused, "on the day on which it begins"));
+              finding(6, FindingKind::refused, "on the day on which it begins"));
   EXPECT_THAT(
       complaint(ics_file(ics_event("DTSTART:20260101\nDTEND:20260801\nRRULE:FREQ=YEARLY\n"))),
-      finding(6, Kind::refused, "180 days"));
+      finding(6, FindingKind::refused, "180 days"));
 }
 
 TEST(IcsRefusal, ADayThatOneEventLeavesOutAndAnotherTakesCannotBeSaid) {
   const auto weekly = ics_event("DTSTART:20260105\nRRULE:FREQ=WEEKLY\nEXDATE:20260112\n");
   EXPECT_THAT(complaint(ics_file(weekly + ics_event("DTSTART:20260112\n"))),
-              finding(3, Kind::refused, "2026-01-12"));
+              finding(3, FindingKind::refused, "2026-01-12"));
   EXPECT_THAT(
       complaint(ics_file(weekly +
                          ics_event("DTSTART:20250112T100000\nDURATION:PT1H\nRRULE:FREQ=YEARLY\n"))),
-      finding(3, Kind::refused, "line 8"));
+      finding(3, FindingKind::refused, "line 8"));
   EXPECT_THAT(complaint(ics_file(ics_event(
                   "DTSTART:20260105\nDURATION:P8D\nRRULE:FREQ=WEEKLY\nEXDATE:20260112\n"))),
-              finding(3, Kind::refused, "2026-01-12"))
+              finding(3, FindingKind::refused, "2026-01-12"))
       << "the week before reaches into it";
 }
 
@@ -152,10 +152,10 @@ TEST(IcsRefusal, WhatIsNotMeantToBeADayIsToldAndLeftOut) {
                                                   "EXDATE:20261102\n")));
   ASSERT_TRUE(import.calendar);
   EXPECT_THAT(texts_of(import.calendar->dates), ElementsAre("2026-10-29", "2026-11-01"));
-  EXPECT_THAT(
-      import.findings,
-      ElementsAre(finding(6, Kind::left_out, "cancelled"), finding(10, Kind::left_out, "VTODO"),
-                  finding(15, Kind::changed, "one day"), finding(16, Kind::left_out, "20261102")));
+  EXPECT_THAT(import.findings, ElementsAre(finding(6, FindingKind::left_out, "cancelled"),
+                                           finding(10, FindingKind::left_out, "VTODO"),
+                                           finding(15, FindingKind::changed, "one day"),
+                                           finding(16, FindingKind::left_out, "20261102")));
 }
 
 TEST(IcsRefusal, WhoWantsToMayTakeWhatIsUnderstood) {
@@ -165,7 +165,7 @@ TEST(IcsRefusal, WhoWantsToMayTakeWhatIsUnderstood) {
   const auto import = imported(text, "UTC", true);
   ASSERT_TRUE(import.calendar);
   EXPECT_THAT(texts_of(import.calendar->dates), ElementsAre("2026-10-29"));
-  EXPECT_THAT(import.findings, ElementsAre(finding(8, Kind::refused, "FREQ=DAILY")));
+  EXPECT_THAT(import.findings, ElementsAre(finding(8, FindingKind::refused, "FREQ=DAILY")));
   EXPECT_FALSE(imported(ics_file(ics_event("")), "UTC", true).calendar) << "nothing was understood";
 }
 
@@ -173,21 +173,22 @@ TEST(IcsRefusal, ThereIsAnEndToFiles) {
   std::string events;
   for (std::size_t n = 0; n <= most_ics_events; ++n) events += ics_event("DTSTART:20261029\n");
   EXPECT_THAT(complaint(ics_file(events)),
-              finding(3 + 3 * most_ics_events, Kind::refused, "events"));
+              finding(3 + 3 * most_ics_events, FindingKind::refused, "events"));
 
   std::string rules;
   for (int n = 0; n < 23; ++n) {
     rules += ics_event("DTSTART:20260101\nRRULE:FREQ=YEARLY;BYMONTHDAY=1\n");
   }
-  EXPECT_THAT(complaint(ics_file(rules)), finding(3 + 4 * 21, Kind::refused, "rules"));
+  EXPECT_THAT(complaint(ics_file(rules)), finding(3 + 4 * 21, FindingKind::refused, "rules"));
 
   std::string days;
   for (int n = 0; n < 133; ++n) days += ics_event("DTSTART:20260101\nDTEND:20260201\n");
-  EXPECT_THAT(complaint(ics_file(days)), finding(3 + 4 * 132, Kind::refused, "4096 days"));
+  EXPECT_THAT(complaint(ics_file(days)), finding(3 + 4 * 132, FindingKind::refused, "4096 days"));
 
   std::string exceptions = "DTSTART:20260105\nRRULE:FREQ=WEEKLY\n";
   for (std::size_t n = 0; n <= most_ics_exceptions; ++n) exceptions += "EXDATE:20260112\n";
-  EXPECT_THAT(complaint(ics_file(ics_event(exceptions))), finding(3, Kind::refused, "left out"));
+  EXPECT_THAT(complaint(ics_file(ics_event(exceptions))),
+              finding(3, FindingKind::refused, "left out"));
 
   std::string nonsense;
   for (int n = 0; n < 300; ++n) nonsense += ics_event("");

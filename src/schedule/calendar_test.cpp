@@ -82,7 +82,6 @@ TEST(Calendar, BeyondTheYearsThatCanBeWrittenNothingIsAMember) {
 
 // ---- several
 
-// proves: S-114
 TEST(Calendars, TheFirstThatDeniesIsNamedWithItsReason) {
   const CompiledCalendar weekdays{the_seed("weekdays"), 2026};
   const CompiledCalendar holidays{the_seed("us-federal-holidays"), 2026};

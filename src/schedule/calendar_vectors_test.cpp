@@ -30,7 +30,7 @@ class CalendarVectors : public ::testing::Test {
 };
 
 // Of the zones that the combined cases have, in the half of the year in which they lie.
-std::chrono::local_seconds wall_clock(const std::string& zone, std::string_view instant) {
+std::chrono::local_seconds wall_clock_in(const std::string& zone, std::string_view instant) {
   const auto utc = at_wall(instant);
   if (zone == "America/New_York") return utc - std::chrono::hours{4};
   if (zone == "Europe/Istanbul") return utc + std::chrono::hours{3};
@@ -57,7 +57,7 @@ TEST_F(CalendarVectors, SeveralCalendarsAreJudgedTogetherAsPublished) {
     }
     std::vector<CalendarAt> asked;
     for (const auto& calendar : calendars) {
-      const auto wall = wall_clock(calendar.calendar().timezone, text_of(each, "at"));
+      const auto wall = wall_clock_in(calendar.calendar().timezone, text_of(each, "at"));
       asked.push_back({calendar.calendar().name, &calendar, wall});
     }
     const auto denial = first_denial(asked);

@@ -122,7 +122,7 @@ TEST(ConditionPointer, LeadsThroughObjectsAndArrays) {
 
 // ---- context
 
-// proves: S-131, S-132, S-133, S-134, S-135, S-136
+// proves: S-136
 TEST(ConditionContext, HoldsTheLastResultTheLastDayAndRoomForMore) {
   EXPECT_EQ(condition_context(PriorRun{"completed", Value::Map{{"items", 3}}},
                               {.succeeded = 3, .failed = 1, .total = 5}),

@@ -48,14 +48,12 @@ TEST(Rotation, TakesTurnsAndStartsOverAfterTheLast) {
   EXPECT_EQ(rotation.next_index, 4u) << "it counts turns";
 }
 
-// proves: S-142
 TEST(Rotation, PickingCostsNoTurn) {
   const auto rotation = rotation_of(audiences);
   EXPECT_EQ(pick(rotation).index, pick(rotation).index);
   EXPECT_EQ(rotation.next_index, 0u);
 }
 
-// proves: S-144
 TEST(Rotation, SettingItAgainStartsOver) {
   auto rotation = rotation_of(audiences);
   advance(rotation);
@@ -94,7 +92,7 @@ TEST(Rotation, NeedsAtLeastOneInputAndHasRoomForSoMany) {
 
 // ---- what an input becomes
 
-// proves: S-139, S-141
+// proves: S-141
 TEST(RotationInput, OfAWorkflowAnArrayIsItsArgumentsAndAnythingElseItsOnlyOne) {
   EXPECT_EQ(arguments_of(json_of("[1, [2]]")), (Value::Array{1, Value::Array{2}}));
   EXPECT_EQ(arguments_of(json_of("[]")), Value::Array{});
