@@ -45,12 +45,15 @@ std::string format_ulid(std::uint64_t millis, std::uint64_t high, std::uint64_t 
   return text;
 }
 
+std::uint64_t millis_of(Timestamp at) {
+  const auto since_epoch = std::chrono::floor<std::chrono::milliseconds>(at).time_since_epoch();
+  return static_cast<std::uint64_t>(std::clamp<std::int64_t>(since_epoch.count(), 0, max_millis));
+}
+
 }  // namespace
 
 std::string UlidSource::next(Timestamp now) {
-  const auto since_epoch = std::chrono::floor<std::chrono::milliseconds>(now).time_since_epoch();
-  const auto millis =
-      static_cast<std::uint64_t>(std::clamp<std::int64_t>(since_epoch.count(), 0, max_millis));
+  const std::uint64_t millis = millis_of(now);
   if (millis > last_millis_) {
     last_millis_ = millis;
     // The top bit stays clear: increments then have 2^79 to grow into and never overflow.
@@ -64,6 +67,10 @@ std::string UlidSource::next(Timestamp now) {
     DW_ASSERT(high_ <= 0xffff, "a ULID source ran out of ids within one millisecond");
   }
   return format_ulid(last_millis_, high_, low_);
+}
+
+std::string ulid_floor(Timestamp at) {
+  return format_ulid(millis_of(at), 0, 0);
 }
 
 std::string ulid_offset(std::string_view ulid, std::uint32_t offset) {

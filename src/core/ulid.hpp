@@ -26,6 +26,9 @@ class UlidSource {
   std::uint64_t low_ = 0;   // the lower 64
 };
 
+// The first id there could be of that moment: whatever was minted then or later sorts from here on.
+std::string ulid_floor(Timestamp at);
+
 // The id that many places after `ulid`: the name of a part.
 std::string ulid_offset(std::string_view ulid, std::uint32_t offset);
 

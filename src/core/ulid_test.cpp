@@ -120,6 +120,17 @@ RC_GTEST_PROP(UlidProperty, PartsOfAnIdSortBetweenItAndTheNext, (std::uint64_t s
   RC_ASSERT(ulid_offset(ulid_offset(commit, one), other) == ulid_offset(commit, one + other));
 }
 
+TEST(Ulid, TheFloorOfAMomentSortsBeforeWhatIsMintedThen) {
+  SeededRandom random{1};
+  UlidSource source{random};
+  const auto before = source.next(noon - 1ms);
+  const auto then = source.next(noon);
+  EXPECT_TRUE(is_ulid(ulid_floor(noon)));
+  EXPECT_LT(before, ulid_floor(noon));
+  EXPECT_LE(ulid_floor(noon), then);
+  EXPECT_EQ(ulid_floor(Timestamp::min()), std::string(26, '0'));
+}
+
 TEST(Ulid, ADigestSpellsTheSameOneEveryTime) {
   EXPECT_EQ(ulid_from(std::string(16, '\0')), std::string(26, '0'));
   EXPECT_EQ(ulid_from(std::string(16, '\xff')), "7" + std::string(25, 'Z'));

@@ -235,4 +235,79 @@ Result<std::vector<store::WorkerHeartbeat>> SimStore::live_workers(Timestamp now
   return disk_.live_workers(now);
 }
 
+Result<store::RecentRuns> SimStore::recent_runs_of_type(const Namespace& ns,
+                                                        std::string_view workflow_type,
+                                                        Timestamp since) {
+  if (auto error = read_error()) return *error;
+  return disk_.recent_runs_of_type(ns, workflow_type, since);
+}
+
+// ---- schedules
+
+Result<std::optional<store::ScheduleRow>> SimStore::find_schedule(const Namespace& ns,
+                                                                  std::string_view schedule_id) {
+  if (auto error = read_error()) return *error;
+  return disk_.find_schedule(ns, schedule_id);
+}
+
+Result<std::optional<store::ScheduleRow>> SimStore::load_schedule(const ScheduleUlid& ulid) {
+  if (auto error = read_error()) return *error;
+  return disk_.load_schedule(ulid);
+}
+
+Result<std::vector<store::ScheduleRow>> SimStore::due_schedules(
+    const std::optional<store::ScheduleMark>& after, Timestamp until, std::size_t limit) {
+  if (auto error = read_error()) return *error;
+  return disk_.due_schedules(after, until, limit);
+}
+
+Result<std::optional<Timestamp>> SimStore::next_due_schedule() {
+  if (auto error = read_error()) return *error;
+  return disk_.next_due_schedule();
+}
+
+Result<std::vector<store::ScheduleRow>> SimStore::buffered_schedules(
+    const std::optional<store::ScheduleMark>& after, std::size_t limit) {
+  if (auto error = read_error()) return *error;
+  return disk_.buffered_schedules(after, limit);
+}
+
+Result<std::vector<store::ScheduleRow>> SimStore::list_schedules(
+    const store::ScheduleFilter& filter) {
+  if (auto error = read_error()) return *error;
+  return disk_.list_schedules(filter);
+}
+
+Result<std::vector<store::ScheduleEventRow>> SimStore::schedule_events(const ScheduleUlid& ulid,
+                                                                       std::int64_t after_sequence,
+                                                                       std::size_t limit) {
+  if (auto error = read_error()) return *error;
+  return disk_.schedule_events(ulid, after_sequence, limit);
+}
+
+Result<std::vector<store::LedgerRow>> SimStore::ledger(const store::LedgerFilter& filter) {
+  if (auto error = read_error()) return *error;
+  return disk_.ledger(filter);
+}
+
+Result<std::optional<store::LedgerRow>> SimStore::find_ledger(const ScheduleUlid& ulid,
+                                                              Timestamp nominal_at,
+                                                              std::int64_t nth) {
+  if (auto error = read_error()) return *error;
+  return disk_.find_ledger(ulid, nominal_at, nth);
+}
+
+Result<std::vector<store::LedgerRow>> SimStore::ledger_between(const ScheduleUlid& ulid,
+                                                               Timestamp from, Timestamp to,
+                                                               std::size_t limit) {
+  if (auto error = read_error()) return *error;
+  return disk_.ledger_between(ulid, from, to, limit);
+}
+
+Result<std::vector<store::LedgerRow>> SimStore::open_ledger(const ScheduleUlid& ulid,
+                                                            std::size_t limit) {
+  if (auto error = read_error()) return *error;
+  return disk_.open_ledger(ulid, limit);
+}
+
 }  // namespace dw::sim

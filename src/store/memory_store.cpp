@@ -7,16 +7,7 @@ namespace dw::store {
 std::vector<CommitOutcome> MemoryStore::commit(std::span<const Transition> batch) {
   const std::lock_guard lock{mutex_};
   auto versions = streams_of(batch);
-  for (StreamVersion& stream : versions) {
-    if (const auto* run = std::get_if<RunId>(stream.stream)) {
-      if (const auto found = runs_.find(*run); found != runs_.end()) {
-        stream.version = found->second.version;
-      }
-    } else if (const auto found = instances_.find(std::get<InstanceKey>(*stream.stream));
-               found != instances_.end()) {
-      stream.version = found->second.version;
-    }
-  }
+  for (StreamVersion& stream : versions) read_version(stream);
   auto outcomes = judge(batch, versions);
   bool any = false;
   for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -26,6 +17,22 @@ std::vector<CommitOutcome> MemoryStore::commit(std::span<const Transition> batch
   }
   if (any) counters_.commits += 1;
   return outcomes;
+}
+
+void MemoryStore::read_version(StreamVersion& stream) const {
+  if (const auto* run = std::get_if<RunId>(stream.stream)) {
+    if (const auto found = runs_.find(*run); found != runs_.end()) {
+      stream.version = found->second.version;
+    }
+  } else if (const auto* instance = std::get_if<InstanceKey>(stream.stream)) {
+    if (const auto found = instances_.find(*instance); found != instances_.end()) {
+      stream.version = found->second.version;
+    }
+  } else if (const auto* schedule = std::get_if<ScheduleUlid>(stream.stream)) {
+    schedules_.find_version(*schedule, stream);
+  } else {
+    schedules_.find_version(std::get<ScheduleName>(*stream.stream), stream);
+  }
 }
 
 void MemoryStore::apply(const Transition& winner) {
@@ -55,6 +62,7 @@ void MemoryStore::apply(const Transition& winner) {
   counters_.rows +=
       static_cast<std::int64_t>(winner.runs.size() + winner.instances.size() +
                                 winner.appends.size() + winner.tasks.size() + winner.intake.size());
+  counters_.rows += schedules_.apply(winner);
 }
 
 void MemoryStore::prune(const PrunedRun& run) {
@@ -217,6 +225,88 @@ Result<std::vector<InstanceKey>> MemoryStore::instances_with_intake(
     keys.push_back(*key);
   }
   return keys;
+}
+
+Result<RecentRuns> MemoryStore::recent_runs_of_type(const Namespace& ns,
+                                                    std::string_view workflow_type,
+                                                    Timestamp since) {
+  const std::lock_guard lock{mutex_};
+  RecentRuns recent;
+  for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
+    const RunRow& row = run->second;
+    if (row.ns != ns || row.workflow_type != workflow_type) continue;
+    if (!recent.newest) recent.newest = row;
+    if (row.started_at <= since) continue;
+    recent.total += 1;
+    if (row.status == history::RunStatus::completed) recent.succeeded += 1;
+    if (row.status == history::RunStatus::failed) recent.failed += 1;
+  }
+  return recent;
+}
+
+// ---- schedules
+
+Result<std::optional<ScheduleRow>> MemoryStore::find_schedule(const Namespace& ns,
+                                                              std::string_view schedule_id) {
+  const std::lock_guard lock{mutex_};
+  return schedules_.find({ns, std::string{schedule_id}});
+}
+
+Result<std::optional<ScheduleRow>> MemoryStore::load_schedule(const ScheduleUlid& ulid) {
+  const std::lock_guard lock{mutex_};
+  return schedules_.load(ulid);
+}
+
+Result<std::vector<ScheduleRow>> MemoryStore::due_schedules(
+    const std::optional<ScheduleMark>& after, Timestamp until, std::size_t limit) {
+  const std::lock_guard lock{mutex_};
+  return schedules_.due(after, until, limit);
+}
+
+Result<std::optional<Timestamp>> MemoryStore::next_due_schedule() {
+  const std::lock_guard lock{mutex_};
+  return schedules_.next_due();
+}
+
+Result<std::vector<ScheduleRow>> MemoryStore::buffered_schedules(
+    const std::optional<ScheduleMark>& after, std::size_t limit) {
+  const std::lock_guard lock{mutex_};
+  return schedules_.buffered(after, limit);
+}
+
+Result<std::vector<ScheduleRow>> MemoryStore::list_schedules(const ScheduleFilter& filter) {
+  const std::lock_guard lock{mutex_};
+  return schedules_.list(filter);
+}
+
+Result<std::vector<ScheduleEventRow>> MemoryStore::schedule_events(const ScheduleUlid& ulid,
+                                                                   std::int64_t after_sequence,
+                                                                   std::size_t limit) {
+  const std::lock_guard lock{mutex_};
+  return schedules_.events(ulid, after_sequence, limit);
+}
+
+Result<std::vector<LedgerRow>> MemoryStore::ledger(const LedgerFilter& filter) {
+  const std::lock_guard lock{mutex_};
+  return schedules_.ledger(filter);
+}
+
+Result<std::optional<LedgerRow>> MemoryStore::find_ledger(const ScheduleUlid& ulid,
+                                                          Timestamp nominal_at, std::int64_t nth) {
+  const std::lock_guard lock{mutex_};
+  return schedules_.find_ledger(ulid, nominal_at, nth);
+}
+
+Result<std::vector<LedgerRow>> MemoryStore::ledger_between(const ScheduleUlid& ulid, Timestamp from,
+                                                           Timestamp to, std::size_t limit) {
+  const std::lock_guard lock{mutex_};
+  return schedules_.ledger_between(ulid, from, to, limit);
+}
+
+Result<std::vector<LedgerRow>> MemoryStore::open_ledger(const ScheduleUlid& ulid,
+                                                        std::size_t limit) {
+  const std::lock_guard lock{mutex_};
+  return schedules_.open_ledger(ulid, limit);
 }
 
 StoreCounters MemoryStore::counters() const {

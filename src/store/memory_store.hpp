@@ -1,7 +1,7 @@
 // A store that forgets when the process ends: for tests, simulations and workflows that only need
 // to outlive an exception.
 #pragma once
-#include "store/winners.hpp"
+#include "store/memory_schedules.hpp"
 
 #include <map>
 #include <memory>
@@ -32,9 +32,30 @@ class MemoryStore final : public Store {
   Result<std::vector<StoredCommit>> load_history(const RunId& run) override;
   Result<std::vector<InstanceKey>> instances_with_intake(const std::optional<InstanceKey>& after,
                                                          std::size_t limit) override;
+  Result<std::optional<ScheduleRow>> find_schedule(const Namespace& ns,
+                                                   std::string_view schedule_id) override;
+  Result<std::optional<ScheduleRow>> load_schedule(const ScheduleUlid& ulid) override;
+  Result<std::vector<ScheduleRow>> due_schedules(const std::optional<ScheduleMark>& after,
+                                                 Timestamp until, std::size_t limit) override;
+  Result<std::optional<Timestamp>> next_due_schedule() override;
+  Result<std::vector<ScheduleRow>> buffered_schedules(const std::optional<ScheduleMark>& after,
+                                                      std::size_t limit) override;
+  Result<std::vector<ScheduleRow>> list_schedules(const ScheduleFilter& filter) override;
+  Result<std::vector<ScheduleEventRow>> schedule_events(const ScheduleUlid& ulid,
+                                                        std::int64_t after_sequence,
+                                                        std::size_t limit) override;
+  Result<std::vector<LedgerRow>> ledger(const LedgerFilter& filter) override;
+  Result<std::optional<LedgerRow>> find_ledger(const ScheduleUlid& ulid, Timestamp nominal_at,
+                                               std::int64_t nth) override;
+  Result<std::vector<LedgerRow>> ledger_between(const ScheduleUlid& ulid, Timestamp from,
+                                                Timestamp to, std::size_t limit) override;
+  Result<std::vector<LedgerRow>> open_ledger(const ScheduleUlid& ulid, std::size_t limit) override;
+  Result<RecentRuns> recent_runs_of_type(const Namespace& ns, std::string_view workflow_type,
+                                         Timestamp since) override;
   StoreCounters counters() const override;
 
  private:
+  void read_version(StreamVersion& stream) const;
   void apply(const Transition& winner);
   void prune(const PrunedRun& run);
 
@@ -46,6 +67,7 @@ class MemoryStore final : public Store {
   std::vector<IntakeRow> intake_;
   std::map<std::pair<std::string, std::string>, WorkerHeartbeat> workers_;  // by worker and scope
   std::map<std::tuple<std::string, Namespace, std::string>, Document> documents_;
+  MemorySchedules schedules_;
   StoreCounters counters_;
 };
 

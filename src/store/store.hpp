@@ -26,7 +26,8 @@ struct InstanceKey {
   friend auto operator<=>(const InstanceKey&, const InstanceKey&) = default;
   friend bool operator==(const InstanceKey&, const InstanceKey&) = default;
 };
-using StreamKey = std::variant<RunId, InstanceKey>;
+// A schedule is read by what fires or changes it; its name by what takes the name.
+using StreamKey = std::variant<RunId, InstanceKey, ScheduleUlid, ScheduleName>;
 
 // A stream a decision relied on and the commit it saw last; an empty commit means "does not exist".
 struct StreamRead {
@@ -179,10 +180,8 @@ struct StoreCounters {
   std::int64_t fsyncs = 0;       // as counted at the file, checkpoints included
 };
 
-class Store {
+class Store : public ScheduleReads {
  public:
-  virtual ~Store() = default;
-
   // One transaction, one fsync, an answer for each in order: a lost race loses alone, a chain of
   // decisions on one run wins or loses link by link, a transition on two runs is all or nothing.
   // Called by one thread at a time.
@@ -219,6 +218,11 @@ class Store {
 
   // Walks every row there is: for those who look once in a while.
   virtual Result<std::vector<RunRow>> closed_runs(const ClosedFilter& filter) = 0;
+
+  // Started after `since`. Walks run ids backwards, in every namespace: for those who ask rarely.
+  virtual Result<RecentRuns> recent_runs_of_type(const Namespace& ns,
+                                                 std::string_view workflow_type,
+                                                 Timestamp since) = 0;
 
   // What is true though the rows beside it may be gone. Runs that have a history, in order, after
   // `after`; the commits of one of them; instances that the intake knows.

@@ -1,19 +1,25 @@
 #include "store/winners.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace dw::store {
 namespace {
 
-// Runs sort before instances, as the alternatives of StreamKey do.
-bool before(const StreamKey& stream, const RunId& run) {
-  const auto* other = std::get_if<RunId>(&stream);
-  return other != nullptr && *other < run;
+// Streams sort by kind, as the alternatives of StreamKey do, then by key.
+template <typename Key, std::size_t place = 0>
+constexpr std::size_t kind_of() {
+  if constexpr (std::is_same_v<Key, std::variant_alternative_t<place, StreamKey>>) {
+    return place;
+  } else {
+    return kind_of<Key, place + 1>();
+  }
 }
 
-bool before(const StreamKey& stream, const InstanceKey& instance) {
-  const auto* other = std::get_if<InstanceKey>(&stream);
-  return other == nullptr || *other < instance;
+template <typename Key>
+bool before(const StreamKey& stream, const Key& key) {
+  const auto* other = std::get_if<Key>(&stream);
+  return other != nullptr ? *other < key : stream.index() < kind_of<Key>();
 }
 
 template <typename Key>
@@ -37,6 +43,34 @@ CommitOutcome judge_one(const Transition& transition, std::span<StreamVersion> v
   return Won{};
 }
 
+// Names sort last.
+void release_names(const ScheduleUlid& ulid, std::span<StreamVersion> versions) {
+  for (auto name = versions.rbegin(); name != versions.rend(); ++name) {
+    if (!std::holds_alternative<ScheduleName>(*name->stream)) return;
+    if (!name->holder || *name->holder != ulid) continue;
+    name->version = {};
+    name->holder.reset();
+  }
+}
+
+void advance_schedules(const Transition& winner, std::span<StreamVersion> versions) {
+  for (const PurgedSchedule& purged : winner.purged_schedules) {
+    if (auto* version = find(versions, purged.ulid)) version->version = {};
+    release_names(purged.ulid, versions);
+  }
+  for (const ScheduleRow& row : winner.schedules) {
+    if (auto* version = find(versions, row.ulid)) version->version = winner.id;
+    if (row.status == schedule_deleted) release_names(row.ulid, versions);
+  }
+  for (const ScheduleRow& row : winner.schedules) {
+    if (row.status == schedule_deleted) continue;
+    auto* name = find(versions, ScheduleName{row.ns, row.schedule_id});
+    if (name == nullptr) continue;
+    name->version = winner.id;
+    name->holder = std::make_unique<ScheduleUlid>(row.ulid);
+  }
+}
+
 // What nobody in the batch read has no entry and needs none.
 void advance(const Transition& winner, std::span<StreamVersion> versions) {
   for (const RunRow& run : winner.runs) {
@@ -48,6 +82,7 @@ void advance(const Transition& winner, std::span<StreamVersion> versions) {
   for (const PrunedRun& run : winner.prunes) {
     if (auto* version = find(versions, run.run_id)) version->version = {};
   }
+  advance_schedules(winner, versions);
 }
 
 }  // namespace
@@ -56,7 +91,7 @@ std::vector<StreamVersion> streams_of(std::span<const Transition> batch) {
   std::vector<StreamVersion> streams;
   streams.reserve(batch.size());
   for (const Transition& transition : batch) {
-    for (const StreamRead& read : transition.reads) streams.push_back({&read.stream, {}});
+    for (const StreamRead& read : transition.reads) streams.push_back({&read.stream, {}, {}});
   }
   std::sort(streams.begin(), streams.end(), [](const StreamVersion& a, const StreamVersion& b) {
     return std::visit([&](const auto& key) { return before(*a.stream, key); }, *b.stream);

@@ -3,6 +3,8 @@
 #pragma once
 #include "store/store.hpp"
 
+#include <memory>
+
 namespace dw::store {
 
 // Where a stream stands. The key is borrowed from the batch, which must outlive this: a batch has
@@ -10,10 +12,12 @@ namespace dw::store {
 struct StreamVersion {
   const StreamKey* stream;
   CommitId version;  // empty: the stream does not exist
+  // Of a schedule's name: who lives under it. A pointer, for hundreds of runs have none.
+  std::unique_ptr<ScheduleUlid> holder;
 };
 
-// Every stream a batch relies on, once each and in ascending order, its version for the backend to
-// fill in.
+// Every stream a batch relies on, once each and in ascending order, its version and holder for the
+// backend to fill in.
 std::vector<StreamVersion> streams_of(std::span<const Transition> batch);
 
 // In order: a transition wins when all streams it read stand where it saw them, earlier winners of

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -311,6 +312,11 @@ class RawFile {
 };
 
 }  // namespace
+
+std::int64_t to_limit(std::size_t limit) {
+  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
+  return static_cast<std::int64_t>(std::min(limit, most));
+}
 
 Result<void> rewrite_log(const Location& location) {
   sqlite3_vfs* vfs = sqlite3_vfs_find(location.vfs.empty() ? nullptr : location.vfs.c_str());

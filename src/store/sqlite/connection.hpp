@@ -151,6 +151,9 @@ class Connection {
   std::unique_ptr<Handle> handle_;
 };
 
+// A limit as SQLite takes it.
+std::int64_t to_limit(std::size_t limit);
+
 // Writes every byte of the log again and syncs it. After a failed sync the kernel counts the pages
 // as clean, so syncing once more would report success without writing anything. Nobody else may
 // change the file meanwhile. No log is fine.

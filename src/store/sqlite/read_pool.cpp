@@ -18,6 +18,8 @@ Result<std::unique_ptr<Reader>> open_reader(const Location& location) {
   reader->tasks = DW_TRY(TaskReader::prepare(reader->connection));
   reader->workers = DW_TRY(WorkerReader::prepare(reader->connection));
   reader->documents = DW_TRY(DocumentReader::prepare(reader->connection));
+  reader->schedules = DW_TRY(ScheduleReader::prepare(reader->connection));
+  reader->ledger = DW_TRY(LedgerReader::prepare(reader->connection));
   return reader;
 }
 

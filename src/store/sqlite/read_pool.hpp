@@ -2,7 +2,9 @@
 #pragma once
 #include "store/sqlite/documents.hpp"
 #include "store/sqlite/instances.hpp"
+#include "store/sqlite/ledger.hpp"
 #include "store/sqlite/runs.hpp"
+#include "store/sqlite/schedules.hpp"
 #include "store/sqlite/tasks.hpp"
 #include "store/sqlite/workers.hpp"
 
@@ -23,6 +25,8 @@ struct Reader {
   std::optional<TaskReader> tasks;
   std::optional<WorkerReader> workers;
   std::optional<DocumentReader> documents;
+  std::optional<ScheduleReader> schedules;
+  std::optional<LedgerReader> ledger;
 };
 
 class ReadPool {

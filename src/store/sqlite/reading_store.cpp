@@ -7,9 +7,13 @@ using store::Document;
 using store::InstanceKey;
 using store::InstanceRow;
 using store::IntakeRow;
+using store::LedgerRow;
 using store::LoadedRun;
 using store::RunFilter;
 using store::RunRow;
+using store::ScheduleEventRow;
+using store::ScheduleMark;
+using store::ScheduleRow;
 using store::StoredCommit;
 using store::Task;
 using store::TaskKey;
@@ -73,6 +77,74 @@ Result<std::vector<InstanceKey>> ReadingStore::instances_with_intake(
     const std::optional<InstanceKey>& after, std::size_t limit) {
   return readers().with_reader(
       [&](Reader& reader) { return reader.instances->with_intake(after, limit); });
+}
+
+Result<store::RecentRuns> ReadingStore::recent_runs_of_type(const Namespace& ns,
+                                                            std::string_view workflow_type,
+                                                            Timestamp since) {
+  return readers().with_reader(
+      [&](Reader& reader) { return reader.runs->recent_of_type(ns, workflow_type, since); });
+}
+
+// ---- schedules
+
+Result<std::optional<ScheduleRow>> ReadingStore::find_schedule(const Namespace& ns,
+                                                               std::string_view schedule_id) {
+  return readers().with_reader(
+      [&](Reader& reader) { return reader.schedules->find(ns, schedule_id); });
+}
+
+Result<std::optional<ScheduleRow>> ReadingStore::load_schedule(const ScheduleUlid& ulid) {
+  return readers().with_reader([&](Reader& reader) { return reader.schedules->load(ulid); });
+}
+
+Result<std::vector<ScheduleRow>> ReadingStore::due_schedules(
+    const std::optional<ScheduleMark>& after, Timestamp until, std::size_t limit) {
+  return readers().with_reader(
+      [&](Reader& reader) { return reader.schedules->due(after, until, limit); });
+}
+
+Result<std::optional<Timestamp>> ReadingStore::next_due_schedule() {
+  return readers().with_reader([&](Reader& reader) { return reader.schedules->next_due(); });
+}
+
+Result<std::vector<ScheduleRow>> ReadingStore::buffered_schedules(
+    const std::optional<ScheduleMark>& after, std::size_t limit) {
+  return readers().with_reader(
+      [&](Reader& reader) { return reader.schedules->buffered(after, limit); });
+}
+
+Result<std::vector<ScheduleRow>> ReadingStore::list_schedules(const store::ScheduleFilter& filter) {
+  return readers().with_reader([&](Reader& reader) { return reader.schedules->list(filter); });
+}
+
+Result<std::vector<ScheduleEventRow>> ReadingStore::schedule_events(const ScheduleUlid& ulid,
+                                                                    std::int64_t after_sequence,
+                                                                    std::size_t limit) {
+  return readers().with_reader(
+      [&](Reader& reader) { return reader.schedules->events(ulid, after_sequence, limit); });
+}
+
+Result<std::vector<LedgerRow>> ReadingStore::ledger(const store::LedgerFilter& filter) {
+  return readers().with_reader([&](Reader& reader) { return reader.ledger->list(filter); });
+}
+
+Result<std::optional<LedgerRow>> ReadingStore::find_ledger(const ScheduleUlid& ulid,
+                                                           Timestamp nominal_at, std::int64_t nth) {
+  return readers().with_reader(
+      [&](Reader& reader) { return reader.ledger->find(ulid, nominal_at, nth); });
+}
+
+Result<std::vector<LedgerRow>> ReadingStore::ledger_between(const ScheduleUlid& ulid,
+                                                            Timestamp from, Timestamp to,
+                                                            std::size_t limit) {
+  return readers().with_reader(
+      [&](Reader& reader) { return reader.ledger->between(ulid, from, to, limit); });
+}
+
+Result<std::vector<LedgerRow>> ReadingStore::open_ledger(const ScheduleUlid& ulid,
+                                                         std::size_t limit) {
+  return readers().with_reader([&](Reader& reader) { return reader.ledger->open(ulid, limit); });
 }
 
 }  // namespace dw::sqlite

@@ -23,6 +23,29 @@ class ReadingStore : public store::Store {
   Result<std::vector<store::StoredCommit>> load_history(const RunId& run) override;
   Result<std::vector<store::InstanceKey>> instances_with_intake(
       const std::optional<store::InstanceKey>& after, std::size_t limit) override;
+  Result<store::RecentRuns> recent_runs_of_type(const Namespace& ns, std::string_view workflow_type,
+                                                Timestamp since) override;
+  Result<std::optional<store::ScheduleRow>> find_schedule(const Namespace& ns,
+                                                          std::string_view schedule_id) override;
+  Result<std::optional<store::ScheduleRow>> load_schedule(const ScheduleUlid& ulid) override;
+  Result<std::vector<store::ScheduleRow>> due_schedules(
+      const std::optional<store::ScheduleMark>& after, Timestamp until, std::size_t limit) override;
+  Result<std::optional<Timestamp>> next_due_schedule() override;
+  Result<std::vector<store::ScheduleRow>> buffered_schedules(
+      const std::optional<store::ScheduleMark>& after, std::size_t limit) override;
+  Result<std::vector<store::ScheduleRow>> list_schedules(
+      const store::ScheduleFilter& filter) override;
+  Result<std::vector<store::ScheduleEventRow>> schedule_events(const ScheduleUlid& ulid,
+                                                               std::int64_t after_sequence,
+                                                               std::size_t limit) override;
+  Result<std::vector<store::LedgerRow>> ledger(const store::LedgerFilter& filter) override;
+  Result<std::optional<store::LedgerRow>> find_ledger(const ScheduleUlid& ulid,
+                                                      Timestamp nominal_at,
+                                                      std::int64_t nth) override;
+  Result<std::vector<store::LedgerRow>> ledger_between(const ScheduleUlid& ulid, Timestamp from,
+                                                       Timestamp to, std::size_t limit) override;
+  Result<std::vector<store::LedgerRow>> open_ledger(const ScheduleUlid& ulid,
+                                                    std::size_t limit) override;
 
  private:
   virtual ReadPool& readers() = 0;

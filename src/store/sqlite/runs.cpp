@@ -1,9 +1,10 @@
 #include "store/sqlite/runs.hpp"
 
+#include "core/ulid.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 namespace dw::sqlite {
 namespace {
@@ -65,11 +66,6 @@ Result<std::vector<RunRow>> read_runs(Statement& statement, Connection& connecti
   }
   if (outcome != Outcome::done) return connection.error("list runs");
   return runs;
-}
-
-std::int64_t to_limit(std::size_t limit) {
-  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
-  return static_cast<std::int64_t>(std::min(limit, most));
 }
 
 std::optional<std::int64_t> available_at(const RunRow& row) {
@@ -184,6 +180,12 @@ Result<RunReader> RunReader::prepare(Connection& connection) {
                   " AND (NOT ?4 OR closed_at IS NULL) AND (?5 IS NULL OR run_id < ?5)"
                   " ORDER BY run_id DESC LIMIT ?6",
                   select_run)));
+  reader.newest_of_type_ = DW_TRY(connection.prepare(fmt::format(
+      "{} WHERE namespace = ?1 AND workflow_type = ?2 ORDER BY run_id DESC LIMIT 1", select_run)));
+  reader.count_of_type_ = DW_TRY(connection.prepare(
+      "SELECT count(*), count(*) FILTER (WHERE status = 'completed'),"
+      " count(*) FILTER (WHERE status = 'failed') FROM runs"
+      " WHERE run_id >= ?1 AND namespace = ?2 AND workflow_type = ?3 AND started_at > ?4"));
   return reader;
 }
 
@@ -247,6 +249,34 @@ Result<std::vector<RunId>> RunReader::with_history(const std::optional<RunId>& a
 Result<std::vector<RunRow>> RunReader::closed(const store::ClosedFilter& filter) {
   closed_.bind_all(filter.before, filter.ns, filter.after, to_limit(filter.limit));
   return read_runs(closed_, *connection_);
+}
+
+Result<store::RecentRuns> RunReader::recent_of_type(const Namespace& ns,
+                                                    std::string_view workflow_type,
+                                                    Timestamp since) {
+  const auto failed = [&] {
+    return connection_->error(fmt::format("count the runs of '{}'", workflow_type));
+  };
+  store::RecentRuns recent;
+  // As long as one statement is open both see the same snapshot.
+  const ResetLater reset_newest{newest_of_type_};
+  newest_of_type_.bind_all(ns, workflow_type);
+  const Outcome found = newest_of_type_.step();
+  if (found == Outcome::done) return recent;
+  if (found != Outcome::row) return failed();
+  recent.newest = DW_TRY(read_run(newest_of_type_));
+
+  // A run's id is minted before its start is recorded; a start that had to be tried again may be
+  // recorded much later.
+  constexpr std::chrono::hours tried_for{1};
+  const std::string floor = ulid_floor(std::max(since, Timestamp{} + tried_for) - tried_for);
+  const ResetLater reset_count{count_of_type_};
+  count_of_type_.bind_all(floor, ns, workflow_type, since);
+  if (count_of_type_.step() != Outcome::row) return failed();
+  recent.total = count_of_type_.integer(0);
+  recent.succeeded = count_of_type_.integer(1);
+  recent.failed = count_of_type_.integer(2);
+  return recent;
 }
 
 Result<std::vector<RunRow>> RunReader::list(const RunFilter& filter) {

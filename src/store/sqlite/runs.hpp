@@ -38,6 +38,8 @@ class RunReader {
   Result<std::optional<store::LoadedRun>> load(const RunId& run, std::int64_t after_sequence);
   Result<std::vector<store::RunRow>> list(const store::RunFilter& filter);
   Result<std::vector<store::RunRow>> closed(const store::ClosedFilter& filter);
+  Result<store::RecentRuns> recent_of_type(const Namespace& ns, std::string_view workflow_type,
+                                           Timestamp since);
   Result<std::vector<RunId>> with_history(const std::optional<RunId>& after, std::size_t limit);
   Result<std::vector<store::StoredCommit>> load_history(const RunId& run);
 
@@ -53,6 +55,8 @@ class RunReader {
   Statement closed_;
   Statement list_;
   Statement list_instance_;
+  Statement newest_of_type_;
+  Statement count_of_type_;
 };
 
 }  // namespace dw::sqlite

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <limits>
-
 namespace dw::sqlite {
 namespace {
 
@@ -112,10 +109,8 @@ Result<std::vector<Task>> TaskReader::due(const std::optional<TaskKey>& after, T
                                           std::size_t limit) {
   // Before everything: no task is older than time itself.
   const TaskKey start = after.value_or(TaskKey{Timestamp::min(), TaskId{}});
-  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
   const ResetLater reset{due_};
-  due_.bind_all(start.available_at, start.id, until,
-                static_cast<std::int64_t>(std::min(limit, most)));
+  due_.bind_all(start.available_at, start.id, until, to_limit(limit));
   std::vector<Task> tasks;
   Outcome outcome = due_.step();
   for (; outcome == Outcome::row; outcome = due_.step()) {

@@ -15,8 +15,13 @@ using store::Existed;
 using store::InstanceKey;
 using store::InstanceRow;
 using store::IntakeRow;
+using store::LedgerRow;
 using store::PrunedRun;
+using store::PurgedSchedule;
 using store::RunRow;
+using store::ScheduleEventRow;
+using store::ScheduleName;
+using store::ScheduleRow;
 using store::StreamVersion;
 using store::TaskChange;
 using store::TaskKey;
@@ -63,24 +68,36 @@ Result<std::unique_ptr<Writer>> Writer::open(const Location& location,
   auto tasks = DW_TRY(TaskWriter::prepare(connection));
   auto workers = DW_TRY(WorkerWriter::prepare(connection));
   auto documents = DW_TRY(DocumentWriter::prepare(connection));
+  auto schedules = DW_TRY(ScheduleWriter::prepare(connection));
+  auto ledger = DW_TRY(LedgerWriter::prepare(connection));
   return std::make_unique<Writer>(Writer{std::move(connection), std::move(begin), std::move(commit),
                                          std::move(rollback), std::move(runs), std::move(instances),
                                          std::move(tasks), std::move(workers),
-                                         std::move(documents)});
+                                         std::move(documents), std::move(schedules),
+                                         std::move(ledger)});
 }
 
 // ---- commits
 
 Outcome Writer::read_versions(std::span<StreamVersion> versions) {
   for (StreamVersion& stream : versions) {
-    const auto* run = std::get_if<RunId>(stream.stream);
-    const Outcome outcome =
-        run != nullptr
-            ? runs.find_version(*run, stream.version)
-            : instances.find_version(std::get<InstanceKey>(*stream.stream), stream.version);
+    const Outcome outcome = read_version(stream);
     if (outcome != Outcome::done) return outcome;
   }
   return Outcome::done;
+}
+
+Outcome Writer::read_version(StreamVersion& stream) {
+  if (const auto* run = std::get_if<RunId>(stream.stream)) {
+    return runs.find_version(*run, stream.version);
+  }
+  if (const auto* instance = std::get_if<InstanceKey>(stream.stream)) {
+    return instances.find_version(*instance, stream.version);
+  }
+  if (const auto* schedule = std::get_if<ScheduleUlid>(stream.stream)) {
+    return schedules.find_version(*schedule, stream.version);
+  }
+  return schedules.find_holder(std::get<ScheduleName>(*stream.stream), stream);
 }
 
 Outcome Writer::write_run(const Transition& winner, const RunRow& run) {
@@ -121,7 +138,48 @@ Outcome Writer::write(const Transition& winner) {
     if (outcome == Outcome::done) outcome = instances.prune_intake(run);
     if (outcome != Outcome::done) return outcome;
   }
+  return write_schedules(winner);
+}
+
+Outcome Writer::write_schedules(const Transition& winner) {
+  for (const PurgedSchedule& purged : winner.purged_schedules) {
+    const Outcome outcome = purge(purged);
+    if (outcome != Outcome::done) return outcome;
+  }
+  // Who leaves a name does so before another takes it.
+  for (const bool deleted : {true, false}) {
+    for (const ScheduleRow& row : winner.schedules) {
+      if ((row.status == store::schedule_deleted) != deleted) continue;
+      const Outcome outcome = write_schedule(row, winner.id);
+      if (outcome != Outcome::done) return outcome;
+    }
+  }
+  for (const ScheduleEventRow& event : winner.schedule_events) {
+    const Outcome outcome = schedules.append(event);
+    if (outcome != Outcome::done) return outcome;
+  }
+  for (const LedgerRow& line : winner.ledger) {
+    const Outcome outcome = ledger.put(line);
+    if (outcome != Outcome::done) return outcome;
+  }
   return Outcome::done;
+}
+
+Outcome Writer::write_schedule(const ScheduleRow& row, const CommitId& version) {
+  const std::int64_t changes = connection.total_changes();
+  const Outcome outcome = schedules.keep(row, version);
+  const bool kept = connection.total_changes() != changes;
+  if (outcome != Outcome::done || kept) return outcome;
+  return schedules.put(row, version);
+}
+
+Outcome Writer::purge(const PurgedSchedule& purged) {
+  Outcome outcome = schedules.remove(purged.ulid);
+  if (outcome == Outcome::done) outcome = ledger.remove(purged.ulid);
+  if (outcome == Outcome::done && purged.with_events) {
+    outcome = schedules.remove_events(purged.ulid);
+  }
+  return outcome;
 }
 
 Outcome Writer::put_worker(const std::string& worker_id, std::span<const WorkerHeartbeat> rows,
@@ -177,6 +235,27 @@ Outcome Writer::find_trace(const Transition& winner, std::optional<bool>& found)
   } else if (!winner.prunes.empty()) {
     CommitId version;
     outcome = runs.find_version(winner.prunes.front().run_id, version);
+    found = version.empty();
+  } else {
+    outcome = find_schedule_trace(winner, found);
+  }
+  return outcome;
+}
+
+Outcome Writer::find_schedule_trace(const Transition& winner, std::optional<bool>& found) {
+  Outcome outcome = Outcome::done;
+  if (!winner.schedules.empty()) {
+    CommitId version;
+    outcome = schedules.find_version(winner.schedules.front().ulid, version);
+    found = version == winner.id;
+  } else if (!winner.schedule_events.empty()) {
+    outcome = schedules.find_event(winner.schedule_events.front(), found.emplace());
+  } else if (!winner.ledger.empty()) {
+    // A line carries no commit id, but it is the same line if it looks the same.
+    outcome = ledger.find_effect(winner.ledger.back(), found.emplace());
+  } else if (!winner.purged_schedules.empty()) {
+    CommitId version;
+    outcome = schedules.find_version(winner.purged_schedules.front().ulid, version);
     found = version.empty();
   }
   return outcome;

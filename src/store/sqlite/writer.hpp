@@ -2,7 +2,9 @@
 #pragma once
 #include "store/sqlite/documents.hpp"
 #include "store/sqlite/instances.hpp"
+#include "store/sqlite/ledger.hpp"
 #include "store/sqlite/runs.hpp"
+#include "store/sqlite/schedules.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 #include "store/sqlite/tasks.hpp"
 #include "store/sqlite/workers.hpp"
@@ -38,10 +40,17 @@ struct Writer {
   TaskWriter tasks;
   WorkerWriter workers;
   DocumentWriter documents;
+  ScheduleWriter schedules;
+  LedgerWriter ledger;
 
  private:
+  Outcome read_version(store::StreamVersion& stream);
   Outcome write_run(const store::Transition& winner, const store::RunRow& run);
+  Outcome write_schedules(const store::Transition& winner);
+  Outcome write_schedule(const store::ScheduleRow& row, const CommitId& version);
+  Outcome purge(const store::PurgedSchedule& purged);
   Outcome find_trace(const store::Transition& winner, std::optional<bool>& found);
+  Outcome find_schedule_trace(const store::Transition& winner, std::optional<bool>& found);
 };
 
 }  // namespace dw::sqlite
