@@ -67,13 +67,17 @@ Error Dispatch::too_busy(std::string_view what, const InstanceId& instance) cons
 }
 
 void Dispatch::start(engine::StartCommand command, Reply<StartReply> reply) {
-  if (committer_.overloaded()) {
-    return reply(too_busy("start", command.instance_id));
-  }
-  Shard& shard = shard_of({command.ns, command.instance_id});
-  shard.executor().post([&shard, job = StartJob{std::move(command), std::move(reply)}]() mutable {
-    shard.start(std::move(job));
-  });
+  start(StartJob{std::move(command), std::move(reply)});
+}
+
+void Dispatch::start(StartJob job) {
+  if (committer_.overloaded()) return job.reply(too_busy("start", job.command.instance_id));
+  Shard& shard = shard_of({job.command.ns, job.command.instance_id});
+  shard.executor().post([&shard, job = std::move(job)]() mutable { shard.start(std::move(job)); });
+}
+
+void Dispatch::scheduled_run_ended() {
+  if (parts_.scheduled_run_ended) parts_.scheduled_run_ended();
 }
 
 void Dispatch::reserve(store::InstanceKey instance, std::string workflow_type,

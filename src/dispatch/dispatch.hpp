@@ -37,6 +37,7 @@ struct DispatchParts {
   // Others write to this store as well: how often to look for what they did. Absent: nobody does,
   // and leases of whoever was here before are void.
   std::optional<std::chrono::seconds> poll = {};
+  std::function<void()> scheduled_run_ended = {};
   // Who is told of work that this process cannot do; nobody: it stays in the task table.
   OfferListener* elsewhere = nullptr;
 };
@@ -54,6 +55,7 @@ class Dispatch final : private ShardListener {
   void abandon();
 
   void start(engine::StartCommand command, Reply<StartReply> reply);
+  void start(StartJob job);
   void reserve(store::InstanceKey instance, std::string workflow_type, Reply<InstanceId> reply);
   void close(store::InstanceKey instance, engine::CloseCommand command,
              Reply<engine::CommandOutcome> reply);
@@ -85,6 +87,7 @@ class Dispatch final : private ShardListener {
   // A worker is gone: what it held is offered to others. Replies how many workflow tasks.
   void release_worker(std::string owner, Reply<std::int64_t> reply);
 
+  Committer& committer() { return committer_; }
   // For those who watch: any thread, any time.
   std::size_t queued_commits() const { return committer_.queued(); }
   const RunTally& tally() const { return committer_.tally(); }
@@ -112,6 +115,7 @@ class Dispatch final : private ShardListener {
   void activity_finished(engine::ActivityOutcome outcome, RunAddress run) override;
   void activity_alive(const ActivityWork& work, std::optional<Value> progress) override;
   void slot_freed() override { pump(); }
+  void scheduled_run_ended() override;
   void offered(Offer offer) override;
   Error too_busy(std::string_view what, const InstanceId& instance) const;
   void on_instance(store::InstanceKey instance, RunJob job);

@@ -2,6 +2,7 @@
 // after whatever they report is durable.
 #pragma once
 #include "dispatch/inspection.hpp"
+#include "dispatch/schedule_rows.hpp"
 #include "engine/remote_task.hpp"
 #include "store/store.hpp"
 
@@ -312,6 +313,8 @@ struct StartJob {
   std::optional<engine::SignalCommand> signal = {};
   Reply<SignalWithStartReply> both = {};
   bool looked = false;  // somebody has looked which run is the current one
+  // Becomes durable with the run that is opened, or not at all.
+  Shared<ScheduleChange> along = {};
 };
 
 // Writes an instance without a run.

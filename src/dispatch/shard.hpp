@@ -33,6 +33,8 @@ class ShardListener : public AttemptListener, public OfferListener {
   virtual void task_scheduled(engine::Task task) = 0;
   // An activity of this process ended; its slot is free again.
   virtual void activity_finished(engine::ActivityOutcome outcome, RunAddress run) = 0;
+  // A run that a schedule started: another may be waiting for its end.
+  virtual void scheduled_run_ended() = 0;
   // A slot taken for a commit that did not come about.
   virtual void slot_freed() = 0;
 };

@@ -53,6 +53,9 @@ void Shard::committed(std::vector<Answer> answers) {
     const RunAddress address = record.run;
     if (const auto* failed = std::get_if<store::Failed>(&answer.outcome)) {
       refuse(std::move(record), failed->error);
+    } else if (std::holds_alternative<ScheduleUlid>(std::get<store::Lost>(answer.outcome).stream)) {
+      // Whoever decided on the schedule has to look again.
+      refuse(std::move(record), {ErrorCode::conflict, std::string{schedule_overtaken}});
     } else {
       const auto& stream = std::get<store::Lost>(answer.outcome).stream;
       const auto* instance = std::get_if<InstanceKey>(&stream);
@@ -136,7 +139,12 @@ void Shard::won(InFlight record) {
                std::get<RunJob>(record.job));
   }
   for (const UpdateCompleted& ended : record.updates) tell_update(ended);
-  if (record.closed) tell_watchers(record.run);
+  if (record.closed) {
+    tell_watchers(record.run);
+    if (started_by_schedule(record.run.instance.id.view())) {
+      parts_.listener.scheduled_run_ended();
+    }
+  }
 }
 
 void Shard::watch_update(const RunId& run, engine::CommandOutcome accepted, UpdateJob job) {

@@ -223,6 +223,10 @@ void Shard::post(Cell& cell, Build build, InFlight record) {
     transition.appends.push_back(std::move(append));
   }
   transition.runs.push_back(store::row_of(cell.run, cell.history_bytes, transition.id));
+  if (const auto* start = std::get_if<StartJob>(&record.job);
+      start && start->along && build.opens_run) {
+    add_to(transition, *start->along);
+  }
   transition.intake = std::move(build.intake);
 
   const auto change = [&](TaskChange entry, bool ours) {

@@ -1,6 +1,7 @@
 #include "embed/engine_impl.hpp"
 
 #include "embed/fleet.hpp"
+#include "embed/scheduled_start.hpp"
 #include "store/derived.hpp"
 #include "store/memory_store.hpp"
 #include "store/sqlite/sqlite_store.hpp"
@@ -58,7 +59,9 @@ EngineImpl::EngineImpl(Registry registry, EngineOptions options,
       activities_(registry_, options_.max_concurrent_activities),
       writer_("dw-writer", clock_),
       reader_("dw-reader", clock_),
-      time_("dw-time", clock_) {
+      time_("dw-time", clock_),
+      schedules_executor_("dw-schedules", clock_),
+      schedules_random_(system_seed()) {
   std::vector<dispatch::ShardSeat> seats;
   for (std::size_t i = 0; i < workflow_threads(options_.workflow_threads); ++i) {
     auto& room = *shards_.emplace_back(std::make_unique<ShardRoom>(
@@ -81,8 +84,11 @@ EngineImpl::EngineImpl(Registry registry, EngineOptions options,
                               options_.max_queued_commits,
                               owner_name(),
                               {},
+                              [this] { schedules_->wake(); },
                               elsewhere});
+  keep_schedules(elsewhere != nullptr);
   dispatch_->begin();
+  schedules_->begin();
   housekeeper_ = std::make_unique<Housekeeper>(
       HousekeeperParts{*store_, clock_, writer_, reader_, time_, options_.retention});
   watch_workflow_threads();
@@ -90,19 +96,48 @@ EngineImpl::EngineImpl(Registry registry, EngineOptions options,
 
 void EngineImpl::stop() {
   if (std::exchange(stopped_, true)) return;
+  schedules_->stop();
   activities_.stop();
   dispatch_->stop();
   time_.stop();
   reader_.stop();
   // What the shards decided before they stopped goes to the writer, its answers come back.
   for (auto& room : shards_) drain(room->executor);
+  drain(schedules_executor_);
   drain(writer_);
   for (auto& room : shards_) room->executor.stop();
+  schedules_executor_.stop();
   writer_.stop();
   dispatch_->abandon();
   // Handles may live on, and must not keep the store from whoever opens it next.
   const std::unique_lock lock{store_gate_};
   store_.reset();
+}
+
+void EngineImpl::keep_schedules(bool elsewhere) {
+  dispatch::ScheduleSources sources{
+      [this](std::string_view name) { return zones_.find(name); },
+      [this](const Namespace& ns, std::string_view id) { return calendars_->find(ns, id); }};
+  calendars_ = std::make_unique<dispatch::CalendarShelf>(*store_, clock_);
+  schedule_reader_ = std::make_unique<dispatch::ScheduleReader>(*store_, sources);
+  schedules_ = std::make_unique<dispatch::ScheduleDesk>(dispatch::ScheduleDeskParts{
+      .store = *store_,
+      .committer = dispatch_->committer(),
+      .executor = schedules_executor_,
+      .reader = reader_,
+      .clock = clock_,
+      .random = schedules_random_,
+      .sources = std::move(sources),
+      .prepare =
+          [this, elsewhere](const Namespace& ns, const schedule::Start& start) {
+            return scheduled_start(registry_, elsewhere, ns, start);
+          },
+      .start = [this](dispatch::StartJob job) { dispatch_->start(std::move(job)); },
+      .close =
+          [this](store::InstanceKey instance, engine::CloseCommand command) {
+            dispatch_->close(std::move(instance), std::move(command),
+                             [](const Result<engine::CommandOutcome>&) {});
+          }});
 }
 
 Error EngineImpl::stopped_error() {

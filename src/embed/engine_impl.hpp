@@ -3,11 +3,14 @@
 #include "core/clock.hpp"
 #include "core/random.hpp"
 #include "core/ulid.hpp"
+#include "dispatch/calendar_shelf.hpp"
 #include "dispatch/dispatch.hpp"
+#include "dispatch/schedule_desk.hpp"
 #include "dispatch/thread_executor.hpp"
 #include "embed/housekeeper.hpp"
 #include "embed/spoken.hpp"
 #include "handles/waiter.hpp"
+#include "machine/zone_files.hpp"
 #include "worker/activity_pool.hpp"
 #include "worker/fiber_host.hpp"
 
@@ -36,6 +39,9 @@ class EngineImpl final : public Backend, public std::enable_shared_from_this<Eng
   Executor& writer() { return writer_; }
   const Clock& clock() const { return clock_; }
   Housekeeper& housekeeper() { return *housekeeper_; }
+  dispatch::ScheduleDesk& schedules() { return *schedules_; }
+  dispatch::ScheduleReader& schedule_reader() { return *schedule_reader_; }
+  machine::ZoneFiles& zones() { return zones_; }
 
   engine::StartCommand start_command(std::string type, const StartOptions& options,
                                      Payload arguments);
@@ -81,6 +87,7 @@ class EngineImpl final : public Backend, public std::enable_shared_from_this<Eng
 
   void watch_next(RunRef run, Reply<Closed> reply);
   void watch_workflow_threads();
+  void keep_schedules(bool elsewhere);
   Namespace namespace_of(const std::optional<std::string>& named) const;
   std::string new_id();
 
@@ -105,9 +112,14 @@ class EngineImpl final : public Backend, public std::enable_shared_from_this<Eng
   SeededRandom random_;                        // guarded by ids_
   UlidSource ulids_;                           // guarded by ids_
   worker::ActivityPool activities_;
-  dispatch::ThreadExecutor writer_, reader_, time_;
+  dispatch::ThreadExecutor writer_, reader_, time_, schedules_executor_;
+  SeededRandom schedules_random_;
   std::vector<std::unique_ptr<ShardRoom>> shards_;
   std::unique_ptr<dispatch::Dispatch> dispatch_;
+  machine::ZoneFiles zones_;
+  std::unique_ptr<dispatch::CalendarShelf> calendars_;
+  std::unique_ptr<dispatch::ScheduleDesk> schedules_;
+  std::unique_ptr<dispatch::ScheduleReader> schedule_reader_;
   std::unique_ptr<Housekeeper> housekeeper_;
   bool stopped_ = false;
 };

@@ -17,12 +17,6 @@
 #include <variant>
 #include <vector>
 
-namespace dw {
-
-using ScheduleUlid = StrongId<struct ScheduleTag>;  // ULID: one incarnation of a schedule id
-
-}  // namespace dw
-
 namespace dw::schedule {
 
 enum class Status { active, paused, deleted };
