@@ -1,7 +1,7 @@
 // Group commit. Decisions of all threads queue up here; whatever queued while the last fsync ran
 // becomes the next transaction. No timer: under load batches grow by themselves, and an idle
-// engine commits at once, on the thread that decided: to wake another one and be woken by it takes as
-// long as the fsync.
+// engine commits at once, on the thread that decided: to wake another one and be woken by it takes
+// as long as the fsync.
 #pragma once
 #include "core/executor.hpp"
 #include "dispatch/run_tally.hpp"

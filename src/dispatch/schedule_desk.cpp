@@ -10,7 +10,6 @@
 namespace dw::dispatch {
 namespace {
 
-using schedule::Decision;
 using schedule::Mode;
 using schedule::Schedule;
 using store::ScheduleName;
@@ -37,7 +36,7 @@ struct ScheduleDesk::Work {
   bool seen_already = false;  // by the pass that it belongs to
   int round = 0;
   std::int64_t attempt = 1;     // at an instance id
-  std::optional<Decision> decided;  // on its way to the store
+  std::optional<schedule::Decision> decided;  // on its way to the store
   RunId run;                        // that it starts
 };
 
@@ -118,7 +117,7 @@ void ScheduleDesk::decide(WorkPtr work) {
 }
 
 // Without a start: a transition of the schedule alone.
-void ScheduleDesk::commit(WorkPtr work, Decision decision) {
+void ScheduleDesk::commit(WorkPtr work, schedule::Decision decision) {
   store::Transition transition;
   transition.recorded_at = parts_.clock.now();
   transition.id = CommitId{ulids_.next(transition.recorded_at)};
@@ -134,7 +133,7 @@ void ScheduleDesk::committed(std::vector<Answer> answers) {
   for (Answer& answer : answers) {
     const WorkPtr work = std::move(in_flight_.extract(answer.commit).mapped());
     if (std::holds_alternative<store::Won>(answer.outcome)) {
-      Decision& decided = *work->decided;
+      schedule::Decision& decided = *work->decided;
       finish(work, ScheduleReply{.schedule = std::move(decided.after),
                                  .outcome = decided.outcome,
                                  .reason = std::move(decided.reason),
@@ -149,7 +148,7 @@ void ScheduleDesk::committed(std::vector<Answer> answers) {
 
 // With a start: its commit holds all of it. Whoever has to make way is told first and not waited
 // for.
-void ScheduleDesk::start(WorkPtr work, Decision decision) {
+void ScheduleDesk::start(WorkPtr work, schedule::Decision decision) {
   const Timestamp now = parts_.clock.now();
   auto command = parts_.prepare(work->ask.name.ns, *decision.start);
   if (!command) return failed(work, command.error());
@@ -190,7 +189,7 @@ void ScheduleDesk::started(const WorkPtr& work, Result<StartReply> reply) {
     return failed(work, error);
   }
   if (!reply->outcome.accepted) return refused(work, reply->outcome.rejection_reason);
-  Decision& decided = *work->decided;
+  schedule::Decision& decided = *work->decided;
   finish(work, ScheduleReply{.schedule = std::move(decided.after),
                              .outcome = decided.outcome,
                              .reason = {},
@@ -354,7 +353,7 @@ void ScheduleDesk::judge(const PassPtr& pass, std::vector<SeenSchedule> seen, Mo
     ask.asked.mode = mode;
     ask.needs = [mode](const Schedule& found) { return needs_of(found, mode); };
     ask.decide = [mode](const Schedule* found,
-                        const schedule::Facts& facts) -> Result<Decision> {
+                        const schedule::Facts& facts) -> Result<schedule::Decision> {
       if (!found) return Error{ErrorCode::not_found, "the schedule is gone"};
       return mode == Mode::tick ? decide_tick(*found, facts) : decide_drain(*found, facts);
     };

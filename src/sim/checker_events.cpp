@@ -135,6 +135,7 @@ void Checker::note(Run& run, const Event& event) {
           [&](const SideEffectRecorded& e) { step(e.step); },
           [&](const VersionMarkerRecorded& e) { step(e.step); },
           [&](const MemoUpserted& e) { step(e.step); },
+          [](const ScheduleTriggered&) {},
           [&](const SearchAttributesUpserted& e) { step(e.step); },
 
           [&](const SignalReceived& e) {
