@@ -22,17 +22,18 @@ enum class Resolution { found, unresolvable, cyclic };
 struct Facts {
   Timestamp now;
   Random& random;
-  std::shared_ptr<const Spec> spec = {};            // null: it cannot be resolved here
-  std::vector<AttachedCalendar> calendars = {};     // in the order of calendar_ids
-  std::vector<std::string> open_instances = {};     // started by this schedule; empty: not busy
-  std::optional<Value> condition_context = {};      // absent: it could not be built
-  bool slot_taken = false;                          // the occurrence has been started
-  std::int64_t attempt = 1;                         // 2: the first instance id was taken; and on
+  std::shared_ptr<const Spec> spec = {};         // null: it cannot be resolved here
+  std::vector<AttachedCalendar> calendars = {};  // in the order of calendar_ids
+  std::vector<std::string> open_instances = {};  // started by this schedule; empty: not busy
+  std::optional<Value> condition_context = {};   // absent: it could not be built
+  bool slot_taken = false;                       // the occurrence has been started
+  std::int64_t attempt = 1;                      // 2: the first instance id was taken; and on
   Resolution action = Resolution::found;
   std::optional<std::int64_t> credits_used_today = {};  // absent: the provider did not say
-  std::int64_t consecutive_failures = 0;  // newest runs of the schedule, since failures_counted_from
-  bool frozen = false;                    // dispatch control: no tick starts anything
-  bool killed = false;                    // nor does anybody else
+  std::int64_t consecutive_failures =
+      0;                // newest runs of the schedule, since failures_counted_from
+  bool frozen = false;  // dispatch control: no tick starts anything
+  bool killed = false;  // nor does anybody else
   std::optional<Value> command_context = {};  // who asked: {"source", "context"}
 };
 

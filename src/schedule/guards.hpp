@@ -28,13 +28,13 @@ struct Attempt {
   const Schedule& schedule;
   const Facts& facts;
   Mode mode = Mode::tick;
-  Timestamp nominal_at;                              // of a trigger: now
-  std::optional<Timestamp> occurrence_time = {};     // the time that was observed to be due
-  Overlap policy = Overlap::skip;                    // the schedule's, or the one asked for
-  bool respect_guards = false;                       // of a trigger
-  bool ignore_calendar = false;                      // of a backfill
-  bool apply_condition = false;                      // of a backfill
-  bool force = false;                                // of a backfill
+  Timestamp nominal_at;                           // of a trigger: now
+  std::optional<Timestamp> occurrence_time = {};  // the time that was observed to be due
+  Overlap policy = Overlap::skip;                 // the schedule's, or the one asked for
+  bool respect_guards = false;                    // of a trigger
+  bool ignore_calendar = false;                   // of a backfill
+  bool apply_condition = false;                   // of a backfill
+  bool force = false;                             // of a backfill
 };
 
 struct Denial {

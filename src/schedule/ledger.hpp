@@ -24,8 +24,8 @@ std::optional<LedgerOutcome> find_ledger_outcome(std::string_view name);
 // Which of the entries of one moment it is.
 inline constexpr std::int64_t the_occurrence = 0;
 inline constexpr std::int64_t a_manual_trigger = 1;
-inline constexpr std::int64_t first_repeat = 2;    // and on: forced by a backfill
-inline constexpr std::int64_t a_stretch = -1;      // of occurrences that nobody judged by themselves
+inline constexpr std::int64_t first_repeat = 2;  // and on: forced by a backfill
+inline constexpr std::int64_t a_stretch = -1;    // of occurrences that nobody judged by themselves
 inline constexpr std::int64_t a_turned_away = -2;  // the occurrence had been started already
 
 struct LedgerEntry {

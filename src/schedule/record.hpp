@@ -170,6 +170,8 @@ struct Schedule {
   std::optional<std::string> blocked_reason = {};
   // The latest occurrence that was judged or dropped. Clocks may step back; this does not.
   std::optional<Timestamp> judged_until = {};
+  // The latest occurrence that a backfill started: up to here a slot may be taken already.
+  std::optional<Timestamp> backfilled_until = {};
   std::optional<Timestamp> last_fired_at = {};
   std::optional<Timestamp> last_nominal_at = {};
   std::int64_t fires_count = 0;
@@ -181,7 +183,7 @@ struct Schedule {
   std::vector<RecentAction> recent_actions = {};  // the newest is the last
   std::vector<BufferedAction> buffered_actions = {};
   DayCount fires_of_day = {};
-  std::int64_t audit_sequence = 0;                     // of the last event
+  std::int64_t audit_sequence = 0;                      // of the last event
   std::optional<Timestamp> failures_counted_from = {};  // failed runs before it are forgiven
   std::optional<Timestamp> paused_at = {};
   std::optional<Timestamp> deleted_at = {};
