@@ -1,11 +1,13 @@
 // dw-sim: runs worlds, one seed after the other, and says how to see a broken one again.
 #include "core/json_writer.hpp"
+#include "sim/schedule_world.hpp"
 #include "sim/world.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -20,11 +22,14 @@ using namespace dw::sim;
 
 constexpr std::string_view usage =
     "usage: dw-sim --seeds N [--first-seed S] [--plant NAME] [--trace] [--json]\n"
+    "       dw-sim --fires N [--first-seed S]\n"
     "\n"
     "Runs N simulated worlds, each from one seed: the real engine on a simulated clock over a\n"
     "store that fails on purpose. Exits with 1 if anything that must hold did not.\n"
     "\n"
     "  --seeds N        how many worlds to run (1000)\n"
+    "  --fires N        worlds of schedules instead, until so many of their occurrences were\n"
+    "                   started: three nodes that crash, clocks that jump, one outcome each\n"
     "  --first-seed S   the first seed (1)\n"
     "  --plant NAME     plant a bug and see it found:\n";
 
@@ -32,6 +37,7 @@ struct Arguments {
   std::uint64_t seeds = 1'000;
   std::uint64_t first_seed = 1;
   PlantName plant{Plant::none, {}, {}};
+  std::int64_t fires = 0;
   bool trace = false;
   bool json = false;
 };
@@ -65,6 +71,8 @@ Arguments parse(int argc, char** argv) {
       arguments.seeds = number(name, value());
     else if (name == "--first-seed")
       arguments.first_seed = number(name, value());
+    else if (name == "--fires")
+      arguments.fires = static_cast<std::int64_t>(number(name, value()));
     else if (name == "--trace")
       arguments.trace = true;
     else if (name == "--json")
@@ -101,10 +109,45 @@ void say_which_seed(int) {
   fmt::print(stderr, "reproduce: {}\n", reproduce(current_arguments, current_seed));
 }
 
+constexpr std::int64_t fires_of_a_world = 2'000;
+
+int play_schedules(const Arguments& arguments) {
+  ScheduleWorldReport total;
+  std::uint64_t worlds = 0;
+  std::uint64_t failed = 0;
+  const auto began = std::chrono::steady_clock::now();
+  for (; total.fires < arguments.fires; ++worlds) {
+    const auto seed = current_seed = arguments.first_seed + worlds;
+    const auto report = run_schedule_world(
+        {.seed = seed, .fires = std::min(fires_of_a_world, arguments.fires - total.fires)});
+    total.fires += report.fires;
+    total.skipped += report.skipped;
+    total.dropped += report.dropped;
+    total.drained += report.drained;
+    total.crashes += report.crashes;
+    total.clock_jumps += report.clock_jumps;
+    if (report.broken.empty()) continue;
+    ++failed;
+    for (const auto& broken : report.broken) fmt::print("seed {}: {}\n", seed, broken);
+    fmt::print("reproduce: dw-sim --fires {} --first-seed {}\n", fires_of_a_world, seed);
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  fmt::print(
+      "{} passed, {} failed: {} fires ({} drained), {} skipped, {} dropped, {} crashes, {} clock "
+      "jumps in {:.1f} s\n",
+      worlds - failed, failed, total.fires, total.drained, total.skipped, total.dropped,
+      total.crashes, total.clock_jumps, took.count());
+  return failed == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const Arguments arguments = current_arguments = parse(argc, argv);
+  if (arguments.fires > 0) {
+    spdlog::set_level(spdlog::level::off);
+    return play_schedules(arguments);
+  }
   std::signal(SIGABRT, say_which_seed);
   spdlog::set_level(arguments.trace ? spdlog::level::debug : spdlog::level::off);
   const bool progress = isatty(STDERR_FILENO) != 0 && !arguments.trace && !arguments.json;

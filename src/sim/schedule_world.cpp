@@ -281,16 +281,14 @@ class ScheduleWorld {
   void verify() {
     std::set<std::string> accounted;
     for (const auto& id : ids_) verify(id, accounted);
-    store::RunFilter all{.limit = 1'000'000};
-    std::size_t runs = 0;
-    for (const auto& run : *disk_.list_runs(all)) {
-      ++runs;
+    const auto runs = *disk_.list_runs({.limit = 1'000'000});
+    for (const auto& run : runs) {
       if (!accounted.contains(run.instance_id.str())) {
         broken("run of '{}' is in no ledger", run.instance_id.str());
       }
     }
-    if (runs != accounted.size()) {
-      broken("{} runs for {} starts in the ledgers", runs, accounted.size());
+    if (runs.size() != accounted.size()) {
+      broken("{} runs for {} starts in the ledgers", runs.size(), accounted.size());
     }
   }
 
