@@ -45,6 +45,8 @@ Decision decide_resume(const Schedule& schedule, const std::optional<std::string
   after.failures_counted_from = facts.now;
   after.updated_at = facts.now;
   if (note) after.note = *note;
+  drop_stretch(decision, facts, schedule.judged_until.value_or(schedule.created_at), facts.now,
+               "status_not_triggerable");
   plan_next(after, facts, facts.now);
   decision.events.push_back(
       record_event(after, AuditType::resumed,

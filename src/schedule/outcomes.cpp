@@ -193,7 +193,8 @@ Decision leave_alone(const Schedule& schedule, Outcome outcome, std::string_view
   return decision;
 }
 
-void drop_stretch(Decision& decision, const Facts& facts, Timestamp after, Timestamp until) {
+void drop_stretch(Decision& decision, const Facts& facts, Timestamp after, Timestamp until,
+                  std::string_view reason) {
   if (facts.spec == nullptr || until <= after) return;
   const auto passed = stretch_between(*facts.spec, after, until);
   if (!passed) return;
@@ -201,7 +202,7 @@ void drop_stretch(Decision& decision, const Facts& facts, Timestamp after, Times
   schedule.judged_until = std::max(passed->last, schedule.judged_until.value_or(passed->last));
   decision.dropped += passed->count;
   LedgerEntry entry{passed->first, a_stretch, passed->last, passed->count, LedgerOutcome::dropped};
-  entry.reason = "missed_fire";
+  entry.reason = reason;
   entry.judged_at = facts.now;
   Value::Map detail{{"workflow_type", workflow_type_of(schedule.action)}};
   if (!passed->exact) detail.emplace_back("count_is_a_minimum", true);

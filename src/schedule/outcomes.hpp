@@ -27,6 +27,7 @@ Decision fail_it(Judging judging, std::string_view error);
 // Its buffer goes with it: what waited there never starts.
 void put_to_rest(Decision& decision, const Facts& facts, std::string_view reason);
 void put_on_hold(Decision& decision, const Facts& facts, const std::optional<std::string>& reason);
-void drop_stretch(Decision& decision, const Facts& facts, Timestamp after, Timestamp until);
+void drop_stretch(Decision& decision, const Facts& facts, Timestamp after, Timestamp until,
+                  std::string_view reason = "missed_fire");
 
 }  // namespace dw::schedule
