@@ -132,11 +132,15 @@ ZoneData take_zone(PackReader& in) {
 ZoneData since_1970(const Zone& zone) {
   const chrono::sys_seconds epoch{};
   ZoneData data{zone.offset_at(epoch), {}, zone.data().footer};
-  for (const Transition& change : zone.data().transitions) {
-    const auto last = data.transitions.empty() ? data.first_offset : data.transitions.back().offset;
-    if (change.at > epoch && change.offset != last) data.transitions.push_back(change);
-  }
   const auto by_footer = make_zone(zone.name(), {.footer = data.footer});
+  const bool goes_on_changing = by_footer && by_footer->next_transition(epoch);
+  const auto& listed = zone.data().transitions;
+  for (const Transition& change : listed) {
+    const auto last = data.transitions.empty() ? data.first_offset : data.transitions.back().offset;
+    // The last one stays even when it changes nothing: the footer's changes have no say before it.
+    const bool needed = change.offset != last || (goes_on_changing && &change == &listed.back());
+    if (change.at > epoch && needed) data.transitions.push_back(change);
+  }
   while (by_footer && footer_tells_the_last(data, *by_footer)) data.transitions.pop_back();
   return data;
 }

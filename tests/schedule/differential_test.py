@@ -145,8 +145,8 @@ class Case:
         return bisect.bisect_left(self.changes, low) < bisect.bisect_right(self.changes, high)
 
     def in_second_pass(self, at):
-        index = bisect.bisect_right(self.changes, at) - 1
-        if not isinstance(at, int) or index < 0:
+        index = bisect.bisect_right(self.changes, at) - 1 if isinstance(at, int) else -1
+        if index < 0:
             return False
         change = self.changes[index]
         return at < change + self.offset(change - 1) - self.offset(change)
@@ -167,6 +167,10 @@ def members(field, low, high):
 
 def is_full(field, low, high):
     return field != "*" and members(field, low, high) == set(range(low, high + 1))
+
+
+def stuck_at_a_change(case):
+    return case.theirs == "does not end" and isinstance(case.ours, int) and case.changes_within(case.asked, case.ours + DAY)
 
 
 def numbers(case):
@@ -191,17 +195,19 @@ CLASSES = {
         "skipped_times_made_up_though_hours_pass": lambda c: c.hour_wild() and c.gap_ending_at(c.theirs) > 0,
         "skipped_day_made_up": lambda c: c.gap_ending_at(c.theirs) > 3 * 3600,
         "second_pass_lost": lambda c: c.hour_wild() and c.in_second_pass(c.ours),
-        "does_not_end": lambda c: c.theirs == "does not end" and c.changes_within(c.asked, c.ours + DAY),
+        "does_not_end": stuck_at_a_change,
         "gives_up": lambda c: c.theirs == "none",
     },
     "cronsim": {
-        "does_not_end": lambda c: c.theirs == "does not end" and c.changes_within(c.asked, c.ours + DAY),
+        "does_not_end": stuck_at_a_change,
         "refuses": lambda c: str(c.theirs).startswith("refused"),
         "star_with_step_leaves_day_open": steps_open_a_day_field,
         "star_decides_about_gap_and_fold": lambda c: follows_elapsed_time(c) and not c.hour_wild() and (
             c.dst == "gap" or c.in_second_pass(c.theirs)),
         "hours_counted_across_change": lambda c: follows_elapsed_time(c) and numbers(c) and (
             c.gap_ending_at(c.theirs) > 0 or c.ours < c.theirs and c.changes_within(c.ours - DAY, c.ours)),
+        "all_hours_listed_count_as_named": lambda c: c.hour_wild() and not c.hour.startswith("*") and (
+            c.gap_ending_at(c.theirs) > 0 or c.in_second_pass(c.ours)),
         "asked_in_second_pass": lambda c: c.in_second_pass(c.asked),
         "skipped_day_made_up": lambda c: c.gap_ending_at(c.theirs) > 3 * 3600,
     },

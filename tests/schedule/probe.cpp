@@ -3,6 +3,7 @@
 //   transitions ZONE FROM TO     the changes between, as unix:offset
 //   offset ZONE UNIX             seconds east of UTC
 //   next UNIX ZONE EXPRESSION    the next occurrence, and what daylight saving did to it
+//   interval UNIX EVERY [OFFSET] the next point of its grid
 //   words EXPRESSION             what it means in English
 #include "machine/zone_files.hpp"
 #include "schedule/cron.hpp"
@@ -57,6 +58,20 @@ std::string answer_words(const std::string& expression) {
               : "error " + std::string{to_string(std::get<CronError>(parsed).code)};
 }
 
+std::string answer_interval(std::istringstream& question) {
+  std::int64_t after = 0;
+  IntervalText text{""};
+  std::string offset;
+  question >> after >> *text.every;
+  if (question >> offset) text.offset = offset;
+  const auto parsed = parse_interval(text);
+  if (const auto* error = std::get_if<IntervalError>(&parsed)) {
+    return "error " + std::string{to_string(error->code)};
+  }
+  const auto next = next_occurrence(std::get<Interval>(parsed), sys_seconds{seconds{after}});
+  return next ? std::to_string(dw::to_micros(*next) / 1'000'000) : "none";
+}
+
 std::string answer(dw::machine::ZoneFiles& zones, const std::string& line) {
   std::istringstream question{line};
   std::string verb;
@@ -64,6 +79,7 @@ std::string answer(dw::machine::ZoneFiles& zones, const std::string& line) {
   std::int64_t after = 0;
   question >> verb;
   if (verb == "words") return answer_words(rest_of(question));
+  if (verb == "interval") return answer_interval(question);
   if (verb == "names") {
     std::string names;
     for (const auto& known : zones.names()) names += known + " ";
