@@ -235,6 +235,13 @@ std::optional<Denial> first_denial(const Attempt& attempt) {
   return std::nullopt;
 }
 
+std::optional<Denial> ask(Guard guard, const Attempt& attempt) {
+  for (const auto& rule : ordered_guards) {
+    if (rule.says.guard == guard) return rule.check(attempt);
+  }
+  return std::nullopt;
+}
+
 std::span<const GuardRule> guard_rules() {
   static const auto said = [] {
     std::array<GuardRule, ordered_guards.size()> all{};

@@ -56,6 +56,9 @@ struct Denial {
 // None: start it.
 std::optional<Denial> first_denial(const Attempt& attempt);
 
+// What one of them says, whoever asks and wherever it stands in the list.
+std::optional<Denial> ask(Guard guard, const Attempt& attempt);
+
 // ---- the list itself, for those who check it against its table
 
 enum class Applies { no, yes, when_asked };
