@@ -5,6 +5,7 @@
 //   std::cout << order.result();
 #pragma once
 #include <dw/handle.hpp>
+#include <dw/schedules.hpp>
 #include <dw/upkeep.hpp>
 
 namespace dw {
@@ -104,6 +105,9 @@ class Engine final : public Workflows {
   RetentionReport retention_pass(const RetentionPass& options = {});
   // Writes the rows beside history again where they are not as history has them.
   RebuildReport rebuild_projections(const RebuildProjections& options = {});
+
+  // Workflows that start by themselves.
+  Schedules schedules() { return Schedules{impl_}; }
 
   EngineStats stats() const;
 

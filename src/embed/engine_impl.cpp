@@ -1,7 +1,6 @@
 #include "embed/engine_impl.hpp"
 
 #include "embed/fleet.hpp"
-#include "embed/scheduled_start.hpp"
 #include "store/derived.hpp"
 #include "store/memory_store.hpp"
 #include "store/sqlite/sqlite_store.hpp"
@@ -112,32 +111,6 @@ void EngineImpl::stop() {
   // Handles may live on, and must not keep the store from whoever opens it next.
   const std::unique_lock lock{store_gate_};
   store_.reset();
-}
-
-void EngineImpl::keep_schedules(bool elsewhere) {
-  dispatch::ScheduleSources sources{
-      [this](std::string_view name) { return zones_.find(name); },
-      [this](const Namespace& ns, std::string_view id) { return calendars_->find(ns, id); }};
-  calendars_ = std::make_unique<dispatch::CalendarShelf>(*store_, clock_);
-  schedule_reader_ = std::make_unique<dispatch::ScheduleReader>(*store_, sources);
-  schedules_ = std::make_unique<dispatch::ScheduleDesk>(dispatch::ScheduleDeskParts{
-      .store = *store_,
-      .committer = dispatch_->committer(),
-      .executor = schedules_executor_,
-      .reader = reader_,
-      .clock = clock_,
-      .random = schedules_random_,
-      .sources = std::move(sources),
-      .prepare =
-          [this, elsewhere](const Namespace& ns, const schedule::Start& start) {
-            return scheduled_start(registry_, elsewhere, ns, start);
-          },
-      .start = [this](dispatch::StartJob job) { dispatch_->start(std::move(job)); },
-      .close =
-          [this](store::InstanceKey instance, engine::CloseCommand command) {
-            dispatch_->close(std::move(instance), std::move(command),
-                             [](const Result<engine::CommandOutcome>&) {});
-          }});
 }
 
 Error EngineImpl::stopped_error() {

@@ -11,6 +11,8 @@
 #include "embed/spoken.hpp"
 #include "handles/waiter.hpp"
 #include "machine/zone_files.hpp"
+#include "schedule/change.hpp"
+#include "schedule/preview.hpp"
 #include "worker/activity_pool.hpp"
 #include "worker/fiber_host.hpp"
 
@@ -39,6 +41,17 @@ class EngineImpl final : public Backend, public std::enable_shared_from_this<Eng
   Executor& writer() { return writer_; }
   const Clock& clock() const { return clock_; }
   Housekeeper& housekeeper() { return *housekeeper_; }
+  // Schedules, for callers that wait.
+  dispatch::ScheduleReply ask_schedule(dispatch::ScheduleAsk ask);
+  std::string new_schedule_id() { return new_id(); }
+  store::ScheduleName schedule_name(std::string id, const std::optional<std::string>& ns) const;
+  schedule::ChangeFacts change_facts(const Namespace& ns, const schedule::Facts& facts);
+  std::optional<schedule::Schedule> read_schedule(std::string_view id);
+  std::vector<schedule::Schedule> list_schedules(std::size_t limit);
+  std::vector<store::ScheduleEventRow> schedule_events(std::string_view id, std::int64_t after,
+                                                       std::size_t limit);
+  schedule::Preview preview_schedule(std::string_view id, std::int64_t next);
+  std::shared_ptr<const schedule::Spec> spec_of(const schedule::Schedule& schedule);
   dispatch::ScheduleDesk& schedules() { return *schedules_; }
   dispatch::ScheduleReader& schedule_reader() { return *schedule_reader_; }
   machine::ZoneFiles& zones() { return zones_; }

@@ -99,8 +99,10 @@ Result<void> check_recurrence(const IcsRecurrence& recurrence) {
 template <typename T, typename Key>
 void each_once(std::vector<T>& items, Key key) {
   std::ranges::sort(items, {}, key);
-  const auto repeated = std::ranges::unique(items, {}, key);
-  items.erase(repeated.begin(), repeated.end());
+  const auto alike = [&](const T& a, const T& b) {
+    return std::invoke(key, a) == std::invoke(key, b);
+  };
+  items.erase(std::unique(items.begin(), items.end(), alike), items.end());
 }
 
 // ---- turning it into rules

@@ -96,8 +96,8 @@ std::vector<const Entry*> sorted_entries(const Value::Map& map) {
   for (auto entry = map.rbegin(); entry != map.rend(); ++entry) entries.push_back(&*entry);
   const auto key = [](const Entry* entry) -> const std::string& { return entry->first; };
   std::ranges::stable_sort(entries, {}, key);
-  const auto repeated = std::ranges::unique(entries, {}, key);
-  entries.erase(repeated.begin(), repeated.end());
+  const auto alike = [](const Entry* a, const Entry* b) { return a->first == b->first; };
+  entries.erase(std::unique(entries.begin(), entries.end(), alike), entries.end());
   return entries;
 }
 

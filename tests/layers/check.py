@@ -27,7 +27,7 @@ PUBLIC = {
     "payload": "core", "convert": "core", "contract": "core",
     "exceptions": "core", "workflow": "runtime", "registry": "runtime",
     "activity": "worker", "engine": "embed", "dw": "embed", "handle": "handles",
-    "testing": "testing", "upkeep": "embed", "client": "remote", "worker": "remote",
+    "testing": "testing", "schedules": "embed", "upkeep": "embed", "client": "remote", "worker": "remote",
 }
 
 # Shared by sources of one room, included by no header: these may be heavy.
