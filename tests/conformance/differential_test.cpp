@@ -1,5 +1,5 @@
 // Two stores, the same random batches, the same answers: what nobody thought of writing down.
-#include "store_conformance.hpp"
+#include "random_schedules.hpp"
 
 #include "core/random.hpp"
 
@@ -15,10 +15,11 @@ namespace {
 using namespace store;
 
 // Makes batches that a busy engine could make, and some that only a confused one would: stale and
-// staged reads, runs that do not exist, chains, two runs at once, tasks that come and go.
+// staged reads, runs that do not exist, chains, two runs at once, tasks that come and go, schedules
+// that are created, fired, deleted and created anew.
 class BatchMaker {
  public:
-  explicit BatchMaker(std::uint64_t seed) : random_(seed) {}
+  explicit BatchMaker(std::uint64_t seed) : random_(seed), schedules_(random_) {}
 
   std::vector<Transition> next() {
     std::vector<Transition> batch;
@@ -36,6 +37,7 @@ class BatchMaker {
       for (const PrunedRun& run : batch[i].prunes) known_.erase(run.run_id.str());
       for (const InstanceRow& row : batch[i].instances) instances_[row.key] = batch[i].id;
     }
+    schedules_.learn(batch, outcomes);
   }
 
   std::vector<InstanceKey> instance_keys() const {
@@ -48,6 +50,7 @@ class BatchMaker {
     return keys;
   }
   const std::set<std::string>& run_ids() const { return run_ids_; }
+  const RandomSchedules& schedules() const { return schedules_; }
 
  private:
   struct Known {
@@ -124,6 +127,7 @@ class BatchMaker {
       touch(transition, run);
       if (const std::string other = any_run(); other != run && chance(15)) touch(transition, other);
     }
+    if (chance(30)) schedules_.touch(transition, commits_);
     for (std::uint64_t i = random_.below(3); i > 0; --i) {
       Task change = task(any_run(), fmt::format("t{}", random_.below(4)),
                          at(static_cast<std::int64_t>(random_.below(5))));
@@ -140,6 +144,7 @@ class BatchMaker {
   }
 
   SeededRandom random_;
+  RandomSchedules schedules_;
   std::int64_t commits_ = 0;
   std::map<std::string, Known> known_;
   std::map<std::string, Known> staged_;
@@ -181,6 +186,11 @@ void compare_reads(Store& expected, Store& actual, const BatchMaker& maker) {
     EXPECT_EQ(expected.due_tasks(TaskKey{at(second), TaskId{"run-07.t1"}}, at(9), 3).value(),
               actual.due_tasks(TaskKey{at(second), TaskId{"run-07.t1"}}, at(9), 3).value());
   }
+  maker.schedules().compare(expected, actual);
+  for (const char* ns : {"", "default"}) {
+    EXPECT_EQ(expected.recent_runs_of_type(Namespace{ns}, "order", at(-1)).value(),
+              actual.recent_runs_of_type(Namespace{ns}, "order", at(-1)).value());
+  }
 }
 
 class StoresAgree : public ::testing::TestWithParam<std::uint64_t> {};
@@ -216,6 +226,7 @@ TEST_P(StoresAgree, OnRandomBatches) {
   // A test that never loses, or never wins, compares nothing.
   EXPECT_GT(won_total, 100);
   EXPECT_GT(lost_total, 20);
+  EXPECT_GT(reference->list_schedules({}).value().size(), 4u);
 }
 
 }  // namespace

@@ -77,6 +77,28 @@ TEST(Migrations, AStoreOfTheFirstSchemaKeepsItsWorkAndLearnsOfWorkers) {
   EXPECT_EQ(run_sql(path + ".backup-v1", "SELECT instance_id FROM instances"), "kept");
 }
 
+TEST(Migrations, AStoreOfTheThirdSchemaKeepsItsWorkAndLearnsOfSchedules) {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("s.db");
+  ASSERT_TRUE(migrate_file(path, all_migrations().first(3)));
+  run_sql(path,
+          "INSERT INTO instances VALUES ('', 'kept', 'order', 'r1', 'c1');"
+          "INSERT INTO history VALUES ('r1', 1, 1, 'c1', 0, '[]');"
+          "INSERT INTO documents VALUES ('rollout', '', 'orders', '{}');");
+  ASSERT_TRUE(migrate_file(path, all_migrations()));
+  EXPECT_EQ(run_sql(path, "PRAGMA user_version"), std::to_string(newest()));
+  EXPECT_EQ(run_sql(path, "SELECT instance_id FROM instances"), "kept");
+  EXPECT_EQ(run_sql(path, "SELECT commit_id FROM history"), "c1");
+  EXPECT_EQ(run_sql(path, "SELECT id FROM documents"), "orders");
+  for (const char* table : {"schedules", "schedule_history", "schedule_decisions"}) {
+    EXPECT_EQ(run_sql(path, fmt::format("SELECT count(*) FROM {}", table)), "0");
+  }
+  const std::string backup = path + ".backup-v3";
+  EXPECT_EQ(run_sql(backup, "PRAGMA user_version"), "3");
+  EXPECT_EQ(run_sql(backup, "SELECT instance_id FROM instances"), "kept");
+  EXPECT_EQ(run_sql(backup, "SELECT count(*) FROM sqlite_schema WHERE name = 'schedules'"), "0");
+}
+
 TEST(Migrations, WhatIsStillInTheLogIsInTheBackupToo) {
   TemporaryDirectory directory;
   const std::string path = directory.file("s.db");
