@@ -318,6 +318,21 @@ void place_sample_order(Running& running, std::int64_t number) {
       });
 }
 
+// An order by itself, every half minute; a server that was started before has it already.
+void place_sample_schedule(Running& running) {
+  const shop::Order order{"grace", "1 Compiler Court", {{"moth", 1}}, 4'500};
+  const ScheduleOptions options{.id = "sample-orders",
+                                .every = {{"PT30S"}},
+                                .overlap = OverlapPolicy::skip,
+                                .note = "places an order every half minute"};
+  try {
+    Schedules{running.engine().shared_from_this()}.create("shop.place_order", options,
+                                                          {to_value(order)});
+  } catch (const EngineError& error) {
+    if (error.code() != ErrorCode::conflict) spdlog::warn("no sample schedule: {}", error.what());
+  }
+}
+
 }  // namespace
 
 int run_server(const server::GivenSettings& flags) {
@@ -397,6 +412,7 @@ int run_dev_server(const DevServerOptions& options) {
         fmt::arg("version", DW_VERSION), fmt::arg("dw", program_invocation_name),
         fmt::arg("url", url));
     std::fflush(stdout);
+    if (options.seed_demo) place_sample_schedule(running);
     for (std::int64_t number = 1;;) {
       if (options.seed_demo) place_sample_order(running, number++);
       const int heard = signals.wait(options.seed_demo ? sample_every : 3600s);
