@@ -1,5 +1,6 @@
 // dw-bench: what we claim about speed, measured. Prints its settings and, as the last line of
 // stdout, one JSON object; everything for people goes to stderr.
+#include "due.hpp"
 #include "http.hpp"
 #include "limit.hpp"
 #include "load.hpp"
@@ -288,6 +289,10 @@ int run(int argc, char** argv) {
   ReplayOptions replay;
   add_replay_options(*cold, replay);
   add_common(cold);
+  CLI::App* schedules = app.add_subcommand("due", "Schedules, many of them due at one second");
+  DueOptions due;
+  add_due_options(*schedules, due);
+  add_common(schedules);
   CLI::App* again = app.add_subcommand("parked-restart", "");
   again->group("");  // for parked itself, in a fresh process
   add_restart_options(*again, restart);
@@ -316,6 +321,8 @@ int run(int argc, char** argv) {
     print_last_line(run_hot_run(hot_run));
   } else if (cold->parsed()) {
     print_last_line(run_replay(replay));
+  } else if (schedules->parsed()) {
+    print_last_line(run_due(due));
   } else {
     print_last_line(run_restart(restart));
   }
