@@ -16,6 +16,7 @@ using store::ScheduleName;
 
 // A schedule that keeps being changed under our hands, and an id that keeps being taken.
 constexpr int most_rounds = 32;
+constexpr std::int64_t most_repeats = 100;
 // A pass that found all it may take goes on at once, but not for ever: others want the thread.
 constexpr int most_batches = 20;
 constexpr std::chrono::seconds trouble_delay{5};
@@ -95,10 +96,15 @@ schedule::Facts ScheduleDesk::facts_of(const Work& work) {
           .slot_taken = seen.slot_taken,
           .attempt = work.attempt,
           .consecutive_failures = seen.consecutive_failures,
+          .frozen = frozen_,
+          .killed = killed_,
           .command_context = work.ask.context};
 }
 
 void ScheduleDesk::decide(WorkPtr work) {
+  // The occurrence has been started, and is to be started again under another id.
+  const bool repeats = work->ask.asked.backfill.force && work->seen.slot_taken;
+  if (repeats) work->attempt = std::max(work->attempt, schedule::first_repeat);
   const Schedule* found = work->seen.schedule ? &*work->seen.schedule : nullptr;
   const auto facts = facts_of(*work);
   auto decided = work->ask.decide(found, facts);
@@ -134,6 +140,7 @@ void ScheduleDesk::committed(std::vector<Answer> answers) {
     const WorkPtr work = std::move(in_flight_.extract(answer.commit).mapped());
     if (std::holds_alternative<store::Won>(answer.outcome)) {
       schedule::Decision& decided = *work->decided;
+      tally_.count(decided);
       finish(work, ScheduleReply{.schedule = std::move(decided.after),
                                  .outcome = decided.outcome,
                                  .reason = std::move(decided.reason),
@@ -190,6 +197,7 @@ void ScheduleDesk::started(const WorkPtr& work, Result<StartReply> reply) {
   }
   if (!reply->outcome.accepted) return refused(work, reply->outcome.rejection_reason);
   schedule::Decision& decided = *work->decided;
+  tally_.count(decided);
   finish(work, ScheduleReply{.schedule = std::move(decided.after),
                              .outcome = decided.outcome,
                              .reason = {},
@@ -200,12 +208,11 @@ void ScheduleDesk::started(const WorkPtr& work, Result<StartReply> reply) {
 
 void ScheduleDesk::refused(const WorkPtr& work, std::string_view reason) {
   // The id is taken, but not by this occurrence: a schedule of the same name, deleted since, had
-  // one at the same time. The next id may be free.
-  if (reason == "instance_already_started" && !work->seen.slot_taken &&
-      ++work->attempt < most_rounds) {
-    return load(work);
-  }
+  // one at the same time. Or it is to be started again, and has been before. The next id may be
+  // free.
   const bool taken = reason == "instance_already_started";
+  const bool ours = work->seen.slot_taken && !work->ask.asked.backfill.force;
+  if (taken && !ours && ++work->attempt < most_repeats) return load(work);
   commit(work, schedule::decide_refused(*work->seen.schedule, work->ask.asked,
                                         taken ? "schedule_slot_exists" : reason,
                                         facts_of(*work)));
@@ -278,6 +285,7 @@ void ScheduleDesk::begin_pass() {
     if (std::exchange(again_, false)) return begin_pass();
     const Timestamp now = parts_.clock.now();
     const Timestamp poll = now + parts_.poll;
+    if (frozen_ || killed_) return wake_at(poll);
     // What could not be judged is still due.
     const bool trouble =
         !rows || std::ranges::any_of(*rows, [](const TickRow& row) { return !row.result; });
@@ -301,7 +309,29 @@ void ScheduleDesk::tick(std::optional<std::size_t> limit, Reply<std::vector<Tick
 void ScheduleDesk::next_pass(PassPtr pass) {
   if (stopped_) return pass->reply(stopping());
   pass->now = parts_.clock.now();
-  next_batch(pass);
+  look_for_control(std::move(pass));
+}
+
+// Another process may have been told to hold everything.
+void ScheduleDesk::look_for_control(PassPtr pass) {
+  parts_.reader.post([this, pass = std::move(pass)] {
+    auto control = load_schedule_control(parts_.store);
+    parts_.executor.post([this, pass, control = std::move(control)] {
+      if (!control) return pass->reply(control.error());
+      frozen_ = control->frozen;
+      killed_ = control->killed;
+      if (control->holds()) return pass->reply(std::move(pass->rows));
+      next_batch(pass);
+    });
+  });
+}
+
+void ScheduleDesk::heed(const ScheduleControl& control) {
+  parts_.executor.post([this, control] {
+    frozen_ = control.frozen;
+    killed_ = control.killed;
+    if (begun_ && !control.holds()) begin_pass();
+  });
 }
 
 // Buffers first, then what is due. A batch is judged together and shares a commit; the next one is

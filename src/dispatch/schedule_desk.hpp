@@ -6,7 +6,9 @@
 #include "core/ulid.hpp"
 #include "dispatch/committer.hpp"
 #include "dispatch/requests.hpp"
+#include "dispatch/schedule_control.hpp"
 #include "dispatch/schedule_facts.hpp"
+#include "dispatch/schedule_tally.hpp"
 #include "schedule/decide.hpp"
 
 #include <deque>
@@ -79,8 +81,11 @@ class ScheduleDesk final : public CommitListener {
   void wake();
   // One pass over what waits in buffers and what is due by now, no more than `limit` of either.
   void tick(std::optional<std::size_t> limit, Reply<std::vector<TickRow>> reply);
+  // What has been said about schedules as a whole, and is durable by now.
+  void heed(const ScheduleControl& control);
   // The last pass that came to its end.
   std::optional<Timestamp> last_tick_at() const;
+  const ScheduleTally& tally() const { return tally_; }
 
   Executor& executor() override { return parts_.executor; }
   void committed(std::vector<Answer> answers) override;
@@ -106,6 +111,7 @@ class ScheduleDesk final : public CommitListener {
 
   // Passes
   void next_pass(PassPtr pass);
+  void look_for_control(PassPtr pass);
   void next_batch(const PassPtr& pass);
   void judge(const PassPtr& pass, std::vector<SeenSchedule> seen, schedule::Mode mode);
   void end_of_batch(const PassPtr& pass);
@@ -115,6 +121,9 @@ class ScheduleDesk final : public CommitListener {
   ScheduleDeskParts parts_;
   ScheduleReader reader_;
   UlidSource ulids_;
+  ScheduleTally tally_;
+  bool frozen_ = false;
+  bool killed_ = false;
   std::unordered_map<std::string, std::deque<WorkPtr>> queues_;  // by name; the first is under way
   std::unordered_map<CommitId, WorkPtr> in_flight_;
   std::atomic<std::int64_t> last_tick_at_{0};
