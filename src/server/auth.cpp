@@ -40,7 +40,7 @@ Result<Auth::Driver> parse_driver(std::string_view name) {
 }
 
 std::optional<Principal> authenticate(const Auth& auth, const Request& request) {
-  if (auth.driver == Auth::Driver::none) return Principal{Role::admin, true};
+  if (auth.driver == Auth::Driver::none) return Principal{Role::admin, true, true};
   const bool signs = auth.driver == Auth::Driver::signature;
   const std::string_view given = signs ? request.header("X-Signature") : bearer(request);
   if (given.empty()) return std::nullopt;

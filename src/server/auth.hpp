@@ -31,6 +31,7 @@ Result<Auth::Driver> parse_driver(std::string_view name);
 struct Principal {
   Role role = Role::worker;
   bool everything = false;  // any route, whatever its roles
+  bool anonymous = false;   // nobody was asked
 
   bool may(Roles allowed) const { return everything || allowed.include(role); }
 };

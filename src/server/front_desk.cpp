@@ -117,6 +117,7 @@ void FrontDesk::handle(Request request, Respond respond) {
     call.match = match(request.method, *path);
     call.query = path->query;
     call.client = request.client;
+    call.caller.request_id = request.header(request_id_header);
   } else if (request.target.starts_with("/api/worker/")) {
     call.match.plane = Plane::worker;
   }
@@ -145,7 +146,7 @@ std::optional<Answer> FrontDesk::refused(const Request& request, const Match& ma
     return refusal(404, "not_found", fmt::format("there is nothing at {}", request.target));
   }
   if (auto no = misread(request, call.body)) return no;
-  if (auto no = unwelcome(request, match)) return no;
+  if (auto no = unwelcome(request, call)) return no;
   return misaddressed(request, match, call);
 }
 
@@ -176,7 +177,8 @@ std::optional<Answer> FrontDesk::misread(const Request& request, Value::Map& bod
   return {};
 }
 
-std::optional<Answer> FrontDesk::unwelcome(const Request& request, const Match& match) const {
+std::optional<Answer> FrontDesk::unwelcome(const Request& request, Call& call) const {
+  const Match& match = call.match;
   if (match.plane == Plane::open) return {};
   const auto auth = credentials_.in_force();
   if (auth->driver != Auth::Driver::none && !auth->has_secret()) {
@@ -189,6 +191,7 @@ std::optional<Answer> FrontDesk::unwelcome(const Request& request, const Match& 
     return refusal(401, "unauthorized",
                    "the credential is missing or wrong; send it as 'Authorization: Bearer …'");
   }
+  call.caller.principal = *principal;
   if (principal->may(match.route->roles)) return {};
   Value::Array allowed;
   for (const Role role : {Role::worker, Role::operating, Role::admin}) {

@@ -11,6 +11,12 @@
 
 namespace dw::server {
 
+// Who sent a request, for those who write down who did what.
+struct Caller {
+  Principal principal = {};
+  std::string request_id = {};  // empty: nobody named it
+};
+
 // A request that passed the desk.
 struct Call {
   Match match;
@@ -18,6 +24,7 @@ struct Call {
   Namespace ns;
   Value::Map body;
   std::optional<std::weak_ptr<const void>> client = {};  // expires when the caller hangs up
+  Caller caller = {};
 
   Operation operation() const { return match.route->operation; }
   std::optional<std::string> parameter(std::string_view name) const {
@@ -27,7 +34,7 @@ struct Call {
   // Null when the body has no such field, or has null there.
   const Value* field(std::string_view name) const;
   // Whom it is about, for those who have read the rest.
-  Call without_body() const { return {match, {}, ns, {}, client}; }
+  Call without_body() const { return {match, {}, ns, {}, client, caller}; }
 };
 
 using Reply = std::function<void(Answer answer)>;
@@ -58,7 +65,7 @@ class FrontDesk final : public Handler {
  private:
   std::optional<Answer> refused(const Request& request, const Match& match, Call& call) const;
   std::optional<Answer> misread(const Request& request, Value::Map& body) const;
-  std::optional<Answer> unwelcome(const Request& request, const Match& match) const;
+  std::optional<Answer> unwelcome(const Request& request, Call& call) const;
   std::optional<Answer> misaddressed(const Request& request, const Match& match, Call& call) const;
 
   const DeskOptions options_;

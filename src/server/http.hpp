@@ -27,6 +27,9 @@ struct Request {
   std::string_view header(std::string_view name) const;
 };
 
+// What the caller, or else this server, calls the request.
+inline constexpr std::string_view request_id_header = "X-Request-Id";
+
 struct Response {
   int status = 200;
   std::vector<Header> headers;  // beside Content-Length, Date, Server and Connection

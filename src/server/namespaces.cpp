@@ -214,6 +214,18 @@ void Namespaces::remove(const Call& call, Reply reply) {
                                  name),
                      {{"namespace", name}});
     }
+    const auto schedules = parts_.store.list_schedules(
+        {.ns = Namespace{name},
+         .statuses = {std::string{store::schedule_active}, std::string{store::schedule_paused}},
+         .limit = 1});
+    if (!schedules) return failed(schedules.error(), asked);
+    if (!schedules->empty()) {
+      return refusal(409, "namespace_not_empty",
+                     fmt::format("namespace '{}' has schedules, which would go on firing into it; "
+                                 "delete them first",
+                                 name),
+                     {{"namespace", name}});
+    }
     const auto attributes = parts_.forget_search_attributes
                                 ? parts_.forget_search_attributes(Namespace{name})
                                 : Result<std::int64_t>{0};

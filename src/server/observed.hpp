@@ -47,6 +47,4 @@ class Observed final : public Handler {
   std::shared_ptr<Inside> inside_;
 };
 
-inline constexpr std::string_view request_id_header = "X-Request-Id";
-
 }  // namespace dw::server
