@@ -54,6 +54,7 @@ class EngineImpl final : public Backend, public std::enable_shared_from_this<Eng
   std::shared_ptr<const schedule::Spec> spec_of(const schedule::Schedule& schedule);
   dispatch::ScheduleDesk& schedules() { return *schedules_; }
   dispatch::ScheduleReader& schedule_reader() { return *schedule_reader_; }
+  const dispatch::ScheduleSources& schedule_sources() const { return schedule_sources_; }
   machine::ZoneFiles& zones() { return zones_; }
 
   engine::StartCommand start_command(std::string type, const StartOptions& options,
@@ -131,6 +132,7 @@ class EngineImpl final : public Backend, public std::enable_shared_from_this<Eng
   std::unique_ptr<dispatch::Dispatch> dispatch_;
   machine::ZoneFiles zones_;
   std::unique_ptr<dispatch::CalendarShelf> calendars_;
+  dispatch::ScheduleSources schedule_sources_;
   std::unique_ptr<dispatch::ScheduleDesk> schedules_;
   std::unique_ptr<dispatch::ScheduleReader> schedule_reader_;
   std::unique_ptr<Housekeeper> housekeeper_;

@@ -8,11 +8,11 @@
 namespace dw::detail {
 
 void EngineImpl::keep_schedules(bool elsewhere) {
-  dispatch::ScheduleSources sources{
+  schedule_sources_ = {
       [this](std::string_view name) { return zones_.find(name); },
       [this](const Namespace& ns, std::string_view id) { return calendars_->find(ns, id); }};
   calendars_ = std::make_unique<dispatch::CalendarShelf>(*store_, clock_);
-  schedule_reader_ = std::make_unique<dispatch::ScheduleReader>(*store_, sources);
+  schedule_reader_ = std::make_unique<dispatch::ScheduleReader>(*store_, schedule_sources_);
   schedules_ = std::make_unique<dispatch::ScheduleDesk>(dispatch::ScheduleDeskParts{
       .store = *store_,
       .committer = dispatch_->committer(),
@@ -20,7 +20,7 @@ void EngineImpl::keep_schedules(bool elsewhere) {
       .reader = reader_,
       .clock = clock_,
       .random = schedules_random_,
-      .sources = std::move(sources),
+      .sources = schedule_sources_,
       .prepare =
           [this, elsewhere](const Namespace& ns, const schedule::Start& start) {
             return scheduled_start(registry_, elsewhere, ns, start);

@@ -11,6 +11,7 @@
 #include "server/debug_desk.hpp"
 #include "server/http_server.hpp"
 #include "server/observed.hpp"
+#include "server/schedules.hpp"
 #include "server/standalone_activities.hpp"
 #include "server/system_desk.hpp"
 #include "server/worker_plane.hpp"
@@ -137,12 +138,15 @@ class Running {
                      }}),
         debug_({engine_->store(), engine_->reader(), engine_->clock(), engine_->registry(),
                 workers_, queries_, held_tasks()}),
+        schedules_({engine_->schedules(), engine_->schedule_reader(), engine_->schedule_sources(),
+                    engine_->store(), engine_->reader(), engine_->writer(), engine_->clock(),
+                    schedule_random_, attributes_}),
         admission_(
             {engine_->store(), engine_->reader(), engine_->clock(), validators_, validations_}),
         control_plane_({engine_->dispatch(), engine_->store(), engine_->reader(), engine_->clock(),
                         control_random_, engine_->registry(), namespaces_, workers_, queries_,
                         results_, attributes_, rollouts_, storage_, admission_, activities_,
-                        task_queues_, system_, debug_, std::move(how.export_key)}),
+                        task_queues_, system_, debug_, schedules_, std::move(how.export_key)}),
         worker_plane_({engine_->dispatch(), engine_->store(), engine_->reader(), engine_->writer(),
                        engine_->clock(), worker_random_, matching_, workers_, queries_, validators_,
                        validations_, how.lenient_run_closed}),
@@ -237,6 +241,7 @@ class Running {
     readings.queued_commits = engine_->dispatch().queued_commits();
     readings.runs_started = engine_->dispatch().tally().started();
     readings.runs_closed = engine_->dispatch().tally().closed();
+    readings.schedules = engine_->schedules().tally().counts();
     try {
       readings.store = engine_->counters();
     } catch (const EngineError&) {
@@ -252,6 +257,7 @@ class Running {
   SeededRandom storage_random_{system_seed()};
   SeededRandom validation_random_{system_seed()};
   SeededRandom activity_random_{system_seed()};
+  SeededRandom schedule_random_{system_seed()};
   // These hear of every answer, the last of which an engine gives while it stops.
   server::Metrics metrics_{DW_VERSION};
   const server::AccessLog access_log_;
@@ -273,6 +279,7 @@ class Running {
   server::SearchAttributes attributes_;
   server::StandaloneActivities activities_;
   server::DebugDesk debug_;
+  server::Schedules schedules_;
   server::UpdateAdmission admission_;
   server::ControlPlane control_plane_;
   server::WorkerPlane worker_plane_;

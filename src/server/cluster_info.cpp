@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view capabilities = R"({
   "workflow_tasks": true, "activity_tasks": true, "signals": true, "queries": true, "updates": true,
-  "schedules": false, "schedule_jitter": false, "schedule_max_runs": false, "search_attributes": true,
+  "schedules": true, "schedule_jitter": true, "schedule_max_runs": true, "search_attributes": true,
   "history_export": true, "continue_as_new": true, "child_workflows": true, "activity_timeouts": true,
   "activity_retry_policy": true, "child_workflow_retry_policy": false, "child_workflow_timeouts": true,
   "parent_close_policy": true, "non_retryable_failures": true, "history_retention": true,

@@ -176,6 +176,31 @@ void ControlPlane::serve(Call call, Reply reply) {
     case Operation::resume_build_id:
     case Operation::promote_build_id:
       return parts_.task_queues.serve(std::move(call), std::move(reply));
+    case Operation::list_schedules:
+    case Operation::create_schedule:
+    case Operation::describe_schedule:
+    case Operation::update_schedule:
+    case Operation::delete_schedule:
+    case Operation::pause_schedule:
+    case Operation::resume_schedule:
+    case Operation::trigger_schedule:
+    case Operation::backfill_schedule:
+    case Operation::schedule_history:
+    case Operation::schedule_actions:
+    case Operation::preview_schedule:
+    case Operation::attach_calendar:
+    case Operation::detach_calendar:
+    case Operation::read_condition:
+    case Operation::set_condition:
+    case Operation::clear_condition:
+    case Operation::read_rotation:
+    case Operation::set_rotation:
+    case Operation::clear_rotation:
+    case Operation::tick_schedules:
+    case Operation::schedule_control:
+    case Operation::freeze_schedules:
+    case Operation::unfreeze_schedules:
+      return parts_.schedules.serve(std::move(call), std::move(reply));
     case Operation::repair_status:
     case Operation::repair_pass:
     case Operation::activity_timeout_status:

@@ -38,6 +38,7 @@ struct ControlPlaneParts {
   Service& task_queues;                // answers below /task-queues
   Service& system;                     // answers below /system
   Service& debug;                      // says what keeps a run from going on
+  Service& schedules;                  // answers below /schedules and /system/schedules
   bundle::SigningKey export_key = {};  // for exported histories; empty: they are not signed
 };
 

@@ -81,6 +81,20 @@ void add_store(Families& to, const store::StoreCounters& counted) {
   to.counter("dw_store_fsyncs_total", "Times the store's file was synced.", counted.fsyncs);
 }
 
+void add_schedules(Families& to, const dispatch::ScheduleTally::Counts& counted) {
+  to.counter("dw_schedules_fires_total", "Actions that schedules started.", counted.fires);
+  to.counter("dw_schedules_failures_total", "Actions that could not be started.",
+             counted.failures);
+  to.counter("dw_schedules_dropped_total", "Occurrences that passed unseen and were dropped.",
+             counted.dropped);
+  auto skips = family("dw_schedules_skips_total", "Occurrences that were skipped, by reason.",
+                      MetricType::Counter);
+  for (const auto& [reason, count] : counted.skips) {
+    add_value(skips, static_cast<double>(count), "reason", reason);
+  }
+  if (!skips.metric.empty()) to.add(std::move(skips));
+}
+
 void add_process(Families& to, const ProcessStats& stats) {
   to.counter("process_cpu_seconds_total", "Processor time used, user and system.",
              stats.cpu_seconds);
@@ -115,6 +129,7 @@ std::vector<MetricFamily> read_elsewhere(const Readings& readings) {
     }
     families.add(std::move(closed));
   }
+  if (readings.schedules) add_schedules(families, *readings.schedules);
   if (const auto stats = read_process_stats()) add_process(families, *stats);
   return families.take();
 }

@@ -61,6 +61,26 @@ constexpr Route table[] = {
     {"GET", "search-attributes", Op::list_search_attributes, Plane::control, operators},
     {"POST", "search-attributes", Op::create_search_attribute, Plane::control, operators},
     {"DELETE", "search-attributes/{name}", Op::remove_search_attribute, Plane::control, operators},
+    {"GET", "schedules", Op::list_schedules, Plane::control, operators},
+    {"POST", "schedules", Op::create_schedule, Plane::control, operators},
+    {"GET", "schedules/{schedule}", Op::describe_schedule, Plane::control, operators},
+    {"PUT", "schedules/{schedule}", Op::update_schedule, Plane::control, operators},
+    {"DELETE", "schedules/{schedule}", Op::delete_schedule, Plane::control, operators},
+    {"POST", "schedules/{schedule}/pause", Op::pause_schedule, Plane::control, operators},
+    {"POST", "schedules/{schedule}/resume", Op::resume_schedule, Plane::control, operators},
+    {"POST", "schedules/{schedule}/trigger", Op::trigger_schedule, Plane::control, operators},
+    {"POST", "schedules/{schedule}/backfill", Op::backfill_schedule, Plane::control, operators},
+    {"GET", "schedules/{schedule}/history", Op::schedule_history, Plane::control, operators},
+    {"GET", "schedules/{schedule}/actions", Op::schedule_actions, Plane::control, operators},
+    {"GET", "schedules/{schedule}/preview", Op::preview_schedule, Plane::control, operators},
+    {"PUT", "schedules/{schedule}/calendar", Op::attach_calendar, Plane::control, operators},
+    {"DELETE", "schedules/{schedule}/calendar", Op::detach_calendar, Plane::control, operators},
+    {"GET", "schedules/{schedule}/condition", Op::read_condition, Plane::control, operators},
+    {"PUT", "schedules/{schedule}/condition", Op::set_condition, Plane::control, operators},
+    {"DELETE", "schedules/{schedule}/condition", Op::clear_condition, Plane::control, operators},
+    {"GET", "schedules/{schedule}/rotation", Op::read_rotation, Plane::control, operators},
+    {"PUT", "schedules/{schedule}/rotation", Op::set_rotation, Plane::control, operators},
+    {"DELETE", "schedules/{schedule}/rotation", Op::clear_rotation, Plane::control, operators},
     {"POST", "bridge-adapters/webhook/{adapter}", Op::bridge_webhook, Plane::control, operators},
     {"GET", "system/repair", Op::repair_status, Plane::control, admins},
     {"POST", "system/repair/pass", Op::repair_pass, Plane::control, admins},
@@ -71,6 +91,10 @@ constexpr Route table[] = {
     {"GET", "system/health", Op::system_health, Plane::control, admins},
     {"GET", "system/metrics", Op::system_metrics, Plane::control, admins},
     {"GET", "system/operator-metrics", Op::operator_metrics, Plane::control, admins},
+    {"POST", "system/schedules/tick", Op::tick_schedules, Plane::control, admins},
+    {"GET", "system/schedules/freeze", Op::schedule_control, Plane::control, admins},
+    {"POST", "system/schedules/freeze", Op::freeze_schedules, Plane::control, admins},
+    {"DELETE", "system/schedules/freeze", Op::unfreeze_schedules, Plane::control, admins},
     {"POST", "worker/register", Op::register_worker, Plane::worker, workers_only},
     {"DELETE", "worker/registrations/{worker}", Op::deregister_worker, Plane::worker, workers_only},
     {"POST", "worker/heartbeat", Op::heartbeat_worker, Plane::worker, workers_only},
@@ -217,6 +241,17 @@ std::optional<std::string> query_value(std::string_view query, std::string_view 
     if (key && *key == name) return unescaped(pair, true);
   }
   return std::nullopt;
+}
+
+std::vector<std::string> query_names(std::string_view query) {
+  std::vector<std::string> names;
+  while (!query.empty()) {
+    std::string_view pair = next_part(query, '&');
+    if (auto key = unescaped(next_part(pair, '='), true); key && !key->empty()) {
+      names.push_back(*std::move(key));
+    }
+  }
+  return names;
 }
 
 }  // namespace dw::server

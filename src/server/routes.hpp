@@ -78,6 +78,26 @@ enum class Operation {
   list_search_attributes,
   create_search_attribute,
   remove_search_attribute,
+  list_schedules,
+  create_schedule,
+  describe_schedule,
+  update_schedule,
+  delete_schedule,
+  pause_schedule,
+  resume_schedule,
+  trigger_schedule,
+  backfill_schedule,
+  schedule_history,
+  schedule_actions,
+  preview_schedule,
+  attach_calendar,
+  detach_calendar,
+  read_condition,
+  set_condition,
+  clear_condition,
+  read_rotation,
+  set_rotation,
+  clear_rotation,
   bridge_webhook,
   repair_status,
   repair_pass,
@@ -88,6 +108,10 @@ enum class Operation {
   system_health,
   system_metrics,
   operator_metrics,
+  tick_schedules,
+  schedule_control,
+  freeze_schedules,
+  unfreeze_schedules,
   register_worker,
   deregister_worker,
   heartbeat_worker,
@@ -139,5 +163,7 @@ Match match(std::string_view method, const Path& path);
 
 // The first value of that name in a query, decoded; absent when it is not there.
 std::optional<std::string> query_value(std::string_view query, std::string_view name);
+// Every name in a query, decoded, in the order they were written.
+std::vector<std::string> query_names(std::string_view query);
 
 }  // namespace dw::server
