@@ -87,7 +87,8 @@ EngineImpl::EngineImpl(Registry registry, EngineOptions options,
                               elsewhere});
   keep_schedules(elsewhere != nullptr);
   dispatch_->begin();
-  schedules_->begin();
+  // Whoever else is to say what a start is has yet to be built.
+  if (!elsewhere) look_after_schedules({});
   housekeeper_ = std::make_unique<Housekeeper>(
       HousekeeperParts{*store_, clock_, writer_, reader_, time_, options_.retention});
   watch_workflow_threads();

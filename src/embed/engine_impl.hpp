@@ -53,6 +53,9 @@ class EngineImpl final : public Backend, public std::enable_shared_from_this<Eng
   schedule::Preview preview_schedule(std::string_view id, std::int64_t next);
   std::shared_ptr<const schedule::Spec> spec_of(const schedule::Schedule& schedule);
   dispatch::ScheduleDesk& schedules() { return *schedules_; }
+  // From here on what is due fires. `describe` adds to a start what is known about code elsewhere.
+  using DescribeStart = std::function<void(engine::StartCommand& command)>;
+  void look_after_schedules(DescribeStart describe);
   dispatch::ScheduleReader& schedule_reader() { return *schedule_reader_; }
   const dispatch::ScheduleSources& schedule_sources() const { return schedule_sources_; }
   machine::ZoneFiles& zones() { return zones_; }
@@ -133,6 +136,7 @@ class EngineImpl final : public Backend, public std::enable_shared_from_this<Eng
   machine::ZoneFiles zones_;
   std::unique_ptr<dispatch::CalendarShelf> calendars_;
   dispatch::ScheduleSources schedule_sources_;
+  DescribeStart describe_start_;  // set before anything fires
   std::unique_ptr<dispatch::ScheduleDesk> schedules_;
   std::unique_ptr<dispatch::ScheduleReader> schedule_reader_;
   std::unique_ptr<Housekeeper> housekeeper_;

@@ -23,7 +23,10 @@ void EngineImpl::keep_schedules(bool elsewhere) {
       .sources = schedule_sources_,
       .prepare =
           [this, elsewhere](const Namespace& ns, const schedule::Start& start) {
-            return scheduled_start(registry_, elsewhere, ns, start);
+            auto command = scheduled_start(registry_, elsewhere, ns, start);
+            const bool here = registry_.find_workflow(start.workflow_type) != nullptr;
+            if (command && !here && describe_start_) describe_start_(*command);
+            return command;
           },
       .start = [this](dispatch::StartJob job) { dispatch_->start(std::move(job)); },
       .close =
@@ -31,6 +34,11 @@ void EngineImpl::keep_schedules(bool elsewhere) {
             dispatch_->close(std::move(instance), std::move(command),
                              [](const Result<engine::CommandOutcome>&) {});
           }});
+}
+
+void EngineImpl::look_after_schedules(DescribeStart describe) {
+  describe_start_ = std::move(describe);
+  schedules_->begin();
 }
 
 dispatch::ScheduleReply EngineImpl::ask_schedule(dispatch::ScheduleAsk ask) {

@@ -161,6 +161,8 @@ class Running {
     rollouts_.restore(unwrap(engine_->store().documents(server::rollout_kind)));
     validators_.restore(unwrap(engine_->store().documents(server::update_validators_kind)));
     workers_.restore(unwrap(engine_->store().documents(server::registration_kind)));
+    engine_->look_after_schedules(
+        [this](engine::StartCommand& command) { control_plane_.describe_start(command); });
     port_ = unwrap(http_.start());
   }
   ~Running() { stop({}); }

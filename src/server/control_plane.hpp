@@ -54,6 +54,10 @@ class ControlPlane final : public Service {
 
   void serve(Call call, Reply reply) override;
 
+  // With what workers elsewhere have declared about its type, and with the build that new runs of
+  // its queue begin with. From any thread.
+  void describe_start(engine::StartCommand& command) const;
+
  private:
   void start(const Call& call, Reply reply);
   void start_with(const Call& call, engine::StartCommand command, engine::SignalCommand signal,

@@ -116,14 +116,7 @@ void ControlPlane::start(const Call& call, Reply reply) {
       fields.wrong("input", fits.error().message);
     }
   } else {
-    auto known = parts_.workers.definition(call.ns, command.queue, command.workflow_type);
-    command.declared = std::move(known.declared);
-    command.fingerprint = std::move(known.fingerprint);
-    // Code in this process is of no build; what runs elsewhere begins with the one promoted there.
-    if (command.compatibility.empty()) {
-      const std::string queue = command.queue.empty() ? "default" : command.queue;
-      command.compatibility = parts_.rollouts.promoted(call.ns, queue).value_or("");
-    }
+    describe_start(command);
   }
   if (!fields.fine()) return reply(fields.errors());
 
@@ -141,6 +134,16 @@ void ControlPlane::start(const Call& call, Reply reply) {
                             parts_.results.note({instance, started->run_id});
                           reply(start_answer(std::move(about), started->run_id, started->outcome));
                         });
+}
+
+void ControlPlane::describe_start(engine::StartCommand& command) const {
+  auto known = parts_.workers.definition(command.ns, command.queue, command.workflow_type);
+  command.declared = std::move(known.declared);
+  command.fingerprint = std::move(known.fingerprint);
+  // Code in this process is of no build; what runs elsewhere begins with the one promoted there.
+  if (!command.compatibility.empty()) return;
+  const std::string queue = command.queue.empty() ? "default" : command.queue;
+  command.compatibility = parts_.rollouts.promoted(command.ns, queue).value_or("");
 }
 
 // The signal is there before the workflow takes its first step, or nothing happens at all.
