@@ -37,8 +37,7 @@ Value to_value(const ScheduleControl& control) {
       {"queue_frozen", control.frozen},
       {"kill_switch", control.killed},
       {"reason", word_or_null(control.reason)},
-      {"changed_at",
-       control.changed_at ? Value{format_timestamp(*control.changed_at)} : Value{}},
+      {"changed_at", control.changed_at ? Value{format_timestamp(*control.changed_at)} : Value{}},
       {"changed_by", word_or_null(control.changed_by)}};
 }
 

@@ -36,9 +36,9 @@ struct ScheduleDesk::Work {
   SeenSchedule seen;
   bool seen_already = false;  // by the pass that it belongs to
   int round = 0;
-  std::int64_t attempt = 1;     // at an instance id
+  std::int64_t attempt = 1;                   // at an instance id
   std::optional<schedule::Decision> decided;  // on its way to the store
-  RunId run;                        // that it starts
+  RunId run;                                  // that it starts
 };
 
 struct ScheduleDesk::Pass {
@@ -112,7 +112,8 @@ void ScheduleDesk::decide(WorkPtr work) {
   const bool nothing = decided->unchanged || decided->outcome == schedule::Outcome::nothing ||
                        decided->outcome == schedule::Outcome::refused;
   if (nothing || work->ask.dry) {
-    return finish(work, ScheduleReply{std::move(decided->after), decided->outcome,
+    return finish(work, ScheduleReply{std::move(decided->after),
+                                      decided->outcome,
                                       std::move(decided->reason),
                                       decided->start ? decided->start->instance_id : std::string{},
                                       {},
@@ -127,9 +128,8 @@ void ScheduleDesk::commit(WorkPtr work, schedule::Decision decision) {
   store::Transition transition;
   transition.recorded_at = parts_.clock.now();
   transition.id = CommitId{ulids_.next(transition.recorded_at)};
-  add_to(transition,
-         change_of(decision, work->ask.opens ? nullptr : &*work->seen.row, work->seen.ended,
-                   transition.recorded_at, ulids_));
+  add_to(transition, change_of(decision, work->ask.opens ? nullptr : &*work->seen.row,
+                               work->seen.ended, transition.recorded_at, ulids_));
   work->decided = std::move(decision);
   in_flight_.emplace(transition.id, std::move(work));
   parts_.committer.post(std::move(transition), *this);
@@ -188,9 +188,8 @@ void ScheduleDesk::started(const WorkPtr& work, Result<StartReply> reply) {
       return again(work);
     }
     // Not the schedule's fault: it stays due.
-    if (stopped_ || error.code == ErrorCode::shutting_down ||
-        error.code == ErrorCode::overloaded || error.code == ErrorCode::unavailable ||
-        error.code == ErrorCode::store_full) {
+    if (stopped_ || error.code == ErrorCode::shutting_down || error.code == ErrorCode::overloaded ||
+        error.code == ErrorCode::unavailable || error.code == ErrorCode::store_full) {
       return finish(work, error);
     }
     return failed(work, error);
@@ -214,8 +213,7 @@ void ScheduleDesk::refused(const WorkPtr& work, std::string_view reason) {
   const bool ours = work->seen.slot_taken && !work->ask.asked.backfill.force;
   if (taken && !ours && ++work->attempt < most_repeats) return load(work);
   commit(work, schedule::decide_refused(*work->seen.schedule, work->ask.asked,
-                                        taken ? "schedule_slot_exists" : reason,
-                                        facts_of(*work)));
+                                        taken ? "schedule_slot_exists" : reason, facts_of(*work)));
 }
 
 // Costs this schedule this occurrence, and nobody else anything.
@@ -340,9 +338,8 @@ void ScheduleDesk::next_batch(const PassPtr& pass) {
   const std::size_t left = pass->limit ? *pass->limit - pass->taken : parts_.batch;
   const std::size_t most = std::min(left, parts_.batch);
   parts_.reader.post([this, pass, most] {
-    auto rows = pass->draining
-                    ? parts_.store.buffered_schedules(pass->after, most)
-                    : parts_.store.due_schedules(pass->after, pass->now, most);
+    auto rows = pass->draining ? parts_.store.buffered_schedules(pass->after, most)
+                               : parts_.store.due_schedules(pass->after, pass->now, most);
     const Mode mode = pass->draining ? Mode::drain : Mode::tick;
     std::vector<SeenSchedule> seen;
     const Error* trouble = rows ? nullptr : &rows.error();
@@ -363,12 +360,11 @@ void ScheduleDesk::next_batch(const PassPtr& pass) {
         }
       }
     }
-    parts_.executor.post(
-        [this, pass, seen = std::move(seen), mode,
-         failure = trouble ? std::optional{*trouble} : std::nullopt]() mutable {
-          if (failure) return pass->reply(*failure);
-          judge(pass, std::move(seen), mode);
-        });
+    parts_.executor.post([this, pass, seen = std::move(seen), mode,
+                          failure = trouble ? std::optional{*trouble} : std::nullopt]() mutable {
+      if (failure) return pass->reply(*failure);
+      judge(pass, std::move(seen), mode);
+    });
   });
 }
 

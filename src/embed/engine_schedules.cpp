@@ -54,16 +54,17 @@ store::ScheduleName EngineImpl::schedule_name(std::string id,
 }
 
 schedule::ChangeFacts EngineImpl::change_facts(const Namespace& ns, const schedule::Facts& facts) {
-  return {.now = facts.now,
-          .random = facts.random,
-          .zone = [this](std::string_view name) { return zones_.find(name); },
-          .calendar = [this, ns](std::string_view id) -> std::optional<schedule::AttachedCalendar> {
-            auto calendar = calendars_->find(ns, id);
-            if (!calendar) return std::nullopt;
-            auto zone = zones_.find(calendar->calendar().timezone);
-            return schedule::AttachedCalendar{std::string{id}, std::move(calendar), std::move(zone)};
-          },
-          .command_context = facts.command_context};
+  return {
+      .now = facts.now,
+      .random = facts.random,
+      .zone = [this](std::string_view name) { return zones_.find(name); },
+      .calendar = [this, ns](std::string_view id) -> std::optional<schedule::AttachedCalendar> {
+        auto calendar = calendars_->find(ns, id);
+        if (!calendar) return std::nullopt;
+        auto zone = zones_.find(calendar->calendar().timezone);
+        return schedule::AttachedCalendar{std::string{id}, std::move(calendar), std::move(zone)};
+      },
+      .command_context = facts.command_context};
 }
 
 std::optional<schedule::Schedule> EngineImpl::read_schedule(std::string_view id) {

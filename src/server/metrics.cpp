@@ -83,8 +83,7 @@ void add_store(Families& to, const store::StoreCounters& counted) {
 
 void add_schedules(Families& to, const dispatch::ScheduleTally::Counts& counted) {
   to.counter("dw_schedules_fires_total", "Actions that schedules started.", counted.fires);
-  to.counter("dw_schedules_failures_total", "Actions that could not be started.",
-             counted.failures);
+  to.counter("dw_schedules_failures_total", "Actions that could not be started.", counted.failures);
   to.counter("dw_schedules_dropped_total", "Occurrences that passed unseen and were dropped.",
              counted.dropped);
   auto skips = family("dw_schedules_skips_total", "Occurrences that were skipped, by reason.",

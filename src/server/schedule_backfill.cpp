@@ -11,10 +11,9 @@ namespace {
 
 Answer wrong_window(std::string_view problem, const Call& call) {
   const bool large = problem == "backfill_window_too_large";
-  const std::string text =
-      large ? fmt::format("has more than {} occurrences; take it in pieces",
-                          schedule::most_backfilled)
-            : std::string{"must be after start_time"};
+  const std::string text = large ? fmt::format("has more than {} occurrences; take it in pieces",
+                                               schedule::most_backfilled)
+                                 : std::string{"must be after start_time"};
   const Value errors{Value::Map{{"end_time", Value::Array{text}}}};
   return refusal(422, problem,
                  fmt::format("schedule '{}' cannot be backfilled like that: the window {}",
@@ -113,9 +112,8 @@ void Schedules::next_of(const std::shared_ptr<Backfill>& work) {
         if (told.outcome == schedule::Outcome::triggered) ++work->would_start;
         // The last action that it had: it is gone now, or would be.
         const auto& left = told.schedule.remaining_actions;
-        const bool used_up = work->dry
-                                 ? left && *left + 1 <= work->would_start
-                                 : told.schedule.status == schedule::Status::deleted;
+        const bool used_up = work->dry ? left && *left + 1 <= work->would_start
+                                       : told.schedule.status == schedule::Status::deleted;
         used_up ? work->answer() : next_of(work);
       },
       [work](Answer no) {

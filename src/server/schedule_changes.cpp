@@ -28,7 +28,7 @@ struct Findings {
   std::vector<schedule::ChangeWarning> warnings = {};
 };
 
-Result<schedule::Decision> decided(schedule::Changed changed, Findings& findings) {
+Result<schedule::Decision> as_decision(schedule::Changed changed, Findings& findings) {
   findings.warnings = std::move(changed.warnings);
   findings.problems = std::move(changed.problems);
   if (changed.decision) return *std::move(changed.decision);
@@ -83,7 +83,8 @@ std::optional<schedule::AttachedCalendar> Schedules::attached(const Namespace& n
   return schedule::AttachedCalendar{std::string{id}, std::move(calendar), std::move(zone)};
 }
 
-Schedules::Supplies Schedules::supplies_for(const Call& call, const schedule::ScheduleChange& wish) {
+Schedules::Supplies Schedules::supplies_for(const Call& call,
+                                            const schedule::ScheduleChange& wish) {
   Supplies supplies;
   supplies.ns = call.ns;
   const auto zone = [&](const std::string& name) {
@@ -149,7 +150,8 @@ void Schedules::open(const Call& call, std::shared_ptr<const ReadWish> wish,
     if (found && found->status != schedule::Status::deleted) {
       return Error{ErrorCode::conflict, std::string{name_is_taken}};
     }
-    return decided(decide_create(identity, wish->change, change_facts(supplies, facts)), *findings);
+    return as_decision(decide_create(identity, wish->change, change_facts(supplies, facts)),
+                       *findings);
   };
   question.reply = [call, wish, findings,
                     reply = std::move(reply)](Result<dispatch::ScheduleReply> told) {
@@ -209,9 +211,10 @@ void Schedules::change(const Call& call, schedule::ScheduleChange wish, Refine r
             const schedule::Facts& facts) -> Result<schedule::Decision> {
           schedule::ScheduleChange refined = wish;
           if (auto problem = refine(found, refined)) {
-            return decided({.problems = {*std::move(problem)}}, *findings);
+            return as_decision({.problems = {*std::move(problem)}}, *findings);
           }
-          return decided(decide_update(found, refined, change_facts(supplies, facts)), *findings);
+          return as_decision(decide_update(found, refined, change_facts(supplies, facts)),
+                             *findings);
         },
         false, told,
         [call, findings, reply](Answer no) {
@@ -220,8 +223,8 @@ void Schedules::change(const Call& call, schedule::ScheduleChange wish, Refine r
           // Where the request is about the calendar, it is that which is not there.
           const bool attaching = call.operation() == Operation::attach_calendar ||
                                  call.operation() == Operation::detach_calendar;
-          const auto missing = std::ranges::find(problems, "calendar_not_found",
-                                                 &schedule::ChangeProblem::code);
+          const auto missing =
+              std::ranges::find(problems, "calendar_not_found", &schedule::ChangeProblem::code);
           if (attaching && missing != problems.end()) return reply(calendar_missing(*missing));
           reply(invalid_schedule(problems));
         });

@@ -59,8 +59,7 @@ TEST_F(JudgingSchedules, WithoutTimesThereIsNothingToDo) {
 }
 
 TEST_F(JudgingSchedules, ThereMustBeSomethingToStart) {
-  EXPECT_THAT(mistakes_in(R"({"action":{}})"),
-              ElementsAre(HasSubstr("action.workflow_type")));
+  EXPECT_THAT(mistakes_in(R"({"action":{}})"), ElementsAre(HasSubstr("action.workflow_type")));
   EXPECT_THAT(mistakes_in(R"({"action":{"workflow_type":"dw.standalone_activity"}})"),
               ElementsAre("action.workflow_type invalid_value"));
 }

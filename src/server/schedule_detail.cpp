@@ -8,7 +8,7 @@ namespace dw::server {
 namespace {
 
 template <typename T>
-Value or_null(const std::optional<T>& value) {
+Value value_or_null(const std::optional<T>& value) {
   return value ? Value{*value} : Value{};
 }
 
@@ -39,17 +39,17 @@ Value shown_budget(const std::optional<schedule::Budget>& budget) {
 void add_guards(Value::Map& to, const schedule::Schedule& schedule) {
   to.emplace_back("calendar_ids",
                   Value::Array(schedule.calendar_ids.begin(), schedule.calendar_ids.end()));
-  to.emplace_back("condition", or_null(schedule.condition));
+  to.emplace_back("condition", value_or_null(schedule.condition));
   to.emplace_back("rotation", schedule.rotation ? to_value(*schedule.rotation) : Value{});
   to.emplace_back("missed_fire_policy", shown_policy(schedule.missed_fire_policy));
   to.emplace_back("budget", shown_budget(schedule.budget));
-  to.emplace_back("pause_after_failures", or_null(schedule.pause_after_failures));
+  to.emplace_back("pause_after_failures", value_or_null(schedule.pause_after_failures));
   to.emplace_back("start_at", instant_or_null(schedule.bounds.start_at));
   to.emplace_back("end_at", instant_or_null(schedule.bounds.end_at));
   to.emplace_back("labels", Value::Map(schedule.labels.begin(), schedule.labels.end()));
-  to.emplace_back("connection", or_null(schedule.connection));
-  to.emplace_back("queue", or_null(schedule.queue));
-  to.emplace_back("blocked_reason", or_null(schedule.blocked_reason));
+  to.emplace_back("connection", value_or_null(schedule.connection));
+  to.emplace_back("queue", value_or_null(schedule.queue));
+  to.emplace_back("blocked_reason", value_or_null(schedule.blocked_reason));
 }
 
 // While it is paused nothing comes next.
@@ -65,7 +65,7 @@ Value::Map schedule_info(const schedule::Schedule& schedule) {
           {"recent_actions", shown_items(schedule.recent_actions)},
           {"buffered_actions", shown_items(schedule.buffered_actions)},
           {"skipped_trigger_count", schedule.skipped_trigger_count},
-          {"last_skip_reason", or_null(schedule.last_skip_reason)},
+          {"last_skip_reason", value_or_null(schedule.last_skip_reason)},
           {"last_skipped_at", instant_or_null(schedule.last_skipped_at)}};
 }
 
@@ -96,28 +96,28 @@ Value::Map schedule_detail(const schedule::Schedule& schedule) {
       {"action", to_value(schedule.action)},
       {"overlap_policy", to_string(schedule.overlap_policy)},
       {"jitter_seconds", schedule.spec.jitter_seconds},
-      {"max_runs", or_null(schedule.max_runs)},
-      {"remaining_actions", or_null(schedule.remaining_actions)},
+      {"max_runs", value_or_null(schedule.max_runs)},
+      {"remaining_actions", value_or_null(schedule.remaining_actions)},
       {"memo", schedule.memo},
       {"search_attributes", schedule.search_attributes},
-      {"note", or_null(schedule.note)},
+      {"note", value_or_null(schedule.note)},
       {"fires_count", schedule.fires_count},
       {"failures_count", schedule.failures_count},
       {"skipped_trigger_count", schedule.skipped_trigger_count},
-      {"last_skip_reason", or_null(schedule.last_skip_reason)},
+      {"last_skip_reason", value_or_null(schedule.last_skip_reason)},
       {"last_skipped_at", instant_or_null(schedule.last_skipped_at)},
       {"next_fire_at", next},
       {"last_fired_at", last},
       {"next_fire", next},
       {"last_fire", last},
-      {"latest_workflow_instance_id", or_null(schedule.latest_workflow_instance_id)},
+      {"latest_workflow_instance_id", value_or_null(schedule.latest_workflow_instance_id)},
       {"paused_at", instant_or_null(schedule.paused_at)},
       {"created_at", format_timestamp(schedule.created_at)},
       {"updated_at", format_timestamp(schedule.updated_at)}};
   add_guards(detail, schedule);
-  detail.emplace_back("state", Value::Map{{"status", status},
-                                          {"paused", paused},
-                                          {"note", or_null(schedule.note)}});
+  detail.emplace_back(
+      "state",
+      Value::Map{{"status", status}, {"paused", paused}, {"note", value_or_null(schedule.note)}});
   detail.emplace_back("info", schedule_info(schedule));
   return detail;
 }

@@ -20,7 +20,8 @@ Value* find_in(Value::Map& map, std::string_view key) {
 }
 
 // What is in the envelope, instead of it.
-std::optional<Value> opened(const Value& envelope, const std::string& path, Value::Map& errors) {
+std::optional<Value> out_of_envelope(const Value& envelope, const std::string& path,
+                                     Value::Map& errors) {
   const Payload payload = read_envelope(envelope, path, errors);
   if (!errors.empty()) return std::nullopt;
   const auto no = [&](std::string text) {
@@ -50,7 +51,7 @@ void open_input(Value::Map& body, std::vector<schedule::ChangeProblem>& problems
   Value* input = action && action->if_map() ? find_in(*action->if_map(), "input") : nullptr;
   if (!input || !is_envelope(*input)) return;
   Value::Map errors;
-  auto value = opened(*input, "action.input", errors);
+  auto value = out_of_envelope(*input, "action.input", errors);
   take_over(problems, errors);
   *input = value ? *std::move(value) : Value{Value::Array{}};
 }
@@ -68,7 +69,8 @@ void check_carried(const std::optional<Value>& value, std::string_view path, Che
   }
 }
 
-void check_action(const schedule::ScheduleChange& change, std::vector<schedule::ChangeProblem>& problems) {
+void check_action(const schedule::ScheduleChange& change,
+                  std::vector<schedule::ChangeProblem>& problems) {
   if (!change.action) return;
   const Value* type = change.action->find("workflow_type");
   if (type && type->if_string() && *type->if_string() == engine::standalone_type) {
@@ -105,7 +107,7 @@ std::optional<Value> input_in(Fields& fields, std::string_view name) {
   if (!given) return std::nullopt;
   if (is_envelope(*given)) {
     Value::Map errors;
-    auto value = opened(*given, fields.path_of(name), errors);
+    auto value = out_of_envelope(*given, fields.path_of(name), errors);
     fields.also_wrong(std::move(errors));
     return value;
   }
@@ -132,10 +134,12 @@ ReadWish read_wish(const Call& call) {
   std::ranges::move(read.problems, std::back_inserter(wish.problems));
   wish.warnings = std::move(read.warnings);
   check_action(wish.change, wish.problems);
-  check_carried(wish.change.search_attributes, "search_attributes",
-                [](const Value& map) { return engine::search_attributes(map); }, wish.problems);
-  check_carried(wish.change.labels, "labels",
-                [](const Value& map) { return engine::visibility_labels(map); }, wish.problems);
+  check_carried(
+      wish.change.search_attributes, "search_attributes",
+      [](const Value& map) { return engine::search_attributes(map); }, wish.problems);
+  check_carried(
+      wish.change.labels, "labels", [](const Value& map) { return engine::visibility_labels(map); },
+      wish.problems);
   return wish;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t longest_calendar_id = 255;
 
-Value::Map named(const schedule::Schedule& schedule) {
+Value::Map whose(const schedule::Schedule& schedule) {
   return {{"schedule_id", schedule.schedule_id}, {"namespace", schedule.ns.view()}};
 }
 
@@ -23,20 +23,22 @@ schedule::ChangeProblem not_attached(std::string_view calendar) {
           .hint = "GET the schedule: its calendar_ids are the ones it has"};
 }
 
-std::optional<schedule::ChangeProblem> as_wished(const schedule::Schedule&, schedule::ScheduleChange&) {
+std::optional<schedule::ChangeProblem> as_wished(const schedule::Schedule&,
+                                                 schedule::ScheduleChange&) {
   return std::nullopt;
 }
 
 Value verdict_value(const schedule::ConditionResult& result) {
-  Value::Map shown{{"result", result.holds()},
-                   {"failed_pointer",
-                    result.failed_pointer ? Value{*result.failed_pointer} : Value{}}};
+  Value::Map shown{
+      {"result", result.holds()},
+      {"failed_pointer", result.failed_pointer ? Value{*result.failed_pointer} : Value{}}};
   return shown;
 }
 
 }  // namespace
 
-void Schedules::change_guard(const Call& call, schedule::ScheduleChange wish, Refine refine, Reply reply) {
+void Schedules::change_guard(const Call& call, schedule::ScheduleChange wish, Refine refine,
+                             Reply reply) {
   change(
       call, std::move(wish), std::move(refine), {},
       [](const dispatch::ScheduleReply& told) {
@@ -54,8 +56,8 @@ void Schedules::attach_calendar(const Call& call, Reply reply) {
   wish.calendar_ids = {{id}};
   change_guard(
       call, std::move(wish),
-      [id, adds](const schedule::Schedule& found, schedule::ScheduleChange& change)
-          -> std::optional<schedule::ChangeProblem> {
+      [id, adds](const schedule::Schedule& found,
+                 schedule::ScheduleChange& change) -> std::optional<schedule::ChangeProblem> {
         if (!adds) return std::nullopt;
         change.calendar_ids = found.calendar_ids;
         const bool there = std::ranges::find(found.calendar_ids, id) != found.calendar_ids.end();
@@ -71,8 +73,8 @@ void Schedules::detach_calendar(const Call& call, Reply reply) {
   wish.calendar_ids.emplace();
   change_guard(
       call, std::move(wish),
-      [id](const schedule::Schedule& found, schedule::ScheduleChange& change)
-          -> std::optional<schedule::ChangeProblem> {
+      [id](const schedule::Schedule& found,
+           schedule::ScheduleChange& change) -> std::optional<schedule::ChangeProblem> {
         if (id.empty()) return std::nullopt;
         change.calendar_ids = found.calendar_ids;
         if (std::erase(*change.calendar_ids, id) == 0) return not_attached(id);
@@ -87,7 +89,8 @@ void Schedules::set_condition(const Call& call, Reply reply) {
   }
   const Value* filter = call.field("filter");
   if (!filter) {
-    return reply(invalid({{"filter", Value::Array{"is required; DELETE takes the condition away"}}}));
+    return reply(
+        invalid({{"filter", Value::Array{"is required; DELETE takes the condition away"}}}));
   }
   schedule::ScheduleChange wish;
   wish.condition = *filter;
@@ -120,7 +123,7 @@ Answer Schedules::try_condition(const Call& call) {
     if (!present) return schedule_failed(present.error(), call);
     context = *std::move(present);
   }
-  Answer answer{200, named(**found)};
+  Answer answer{200, whose(**found)};
   const Value verdict = verdict_value(schedule::evaluate(*checked, context));
   for (const auto& [key, value] : *verdict.if_map()) answer.body.emplace_back(key, value);
   answer.body.emplace_back("context", std::move(context));
@@ -130,7 +133,8 @@ Answer Schedules::try_condition(const Call& call) {
 void Schedules::set_rotation(const Call& call, Reply reply) {
   const Value* inputs = call.field("inputs");
   if (!inputs) {
-    return reply(invalid({{"inputs", Value::Array{"is required; DELETE takes the rotation away"}}}));
+    return reply(
+        invalid({{"inputs", Value::Array{"is required; DELETE takes the rotation away"}}}));
   }
   schedule::ScheduleChange wish;
   wish.rotation = *inputs;
@@ -147,7 +151,7 @@ Answer Schedules::condition(const Call& call) {
   const auto found = find(call);
   if (!found) return schedule_failed(found.error(), call);
   if (!*found) return no_such_schedule(call);
-  Answer answer{200, named(**found)};
+  Answer answer{200, whose(**found)};
   answer.body.emplace_back("filter", (*found)->condition.value_or(Value{}));
   return answer;
 }
@@ -156,7 +160,7 @@ Answer Schedules::rotation(const Call& call) {
   const auto found = find(call);
   if (!found) return schedule_failed(found.error(), call);
   if (!*found) return no_such_schedule(call);
-  Answer answer{200, named(**found)};
+  Answer answer{200, whose(**found)};
   answer.body.emplace_back("rotation",
                            (*found)->rotation ? to_value(*(*found)->rotation) : Value{});
   return answer;

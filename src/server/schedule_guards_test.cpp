@@ -1,5 +1,5 @@
-// Calendars, conditions and rotations over HTTP; and what can be read about a schedule: its history,
-// its action log, what it is going to do.
+// Calendars, conditions and rotations over HTTP; and what can be read about a schedule: its
+// history, its action log, what it is going to do.
 #include "server/schedule_office.hpp"
 
 namespace dw::server {
@@ -20,21 +20,21 @@ class GuardingSchedules : public ScheduleOffice {
 
 // ---- calendars
 
+// proves: S-152
 TEST_F(GuardingSchedules, ACalendarIsAttachedAddedAndTakenAway) {
   const auto attached = [](const Value& shown) { return at(shown, "calendar_ids"); };
-  EXPECT_EQ(attached(told(
-                ask(Operation::attach_calendar, "nightly", {{"calendar_id", "weekdays"}}))),
-            R"(["weekdays"])");
+  EXPECT_EQ(
+      attached(told(ask(Operation::attach_calendar, "nightly", {{"calendar_id", "weekdays"}}))),
+      R"(["weekdays"])");
   EXPECT_EQ(last_changed_fields(), R"(["calendar_ids"])");
   EXPECT_EQ(attached(told(ask(Operation::attach_calendar, "nightly",
-                               {{"calendar_id", "us-federal-holidays"}, {"mode", "add"}}))),
+                              {{"calendar_id", "us-federal-holidays"}, {"mode", "add"}}))),
             R"(["weekdays","us-federal-holidays"])");
-  EXPECT_EQ(attached(told(
-                ask(Operation::detach_calendar, "nightly", {}, "calendar_id=weekdays"))),
+  EXPECT_EQ(attached(told(ask(Operation::detach_calendar, "nightly", {}, "calendar_id=weekdays"))),
             R"(["us-federal-holidays"])");
-  EXPECT_EQ(attached(told(
-                ask(Operation::attach_calendar, "nightly", {{"calendar_id", "weekends"}}))),
-            R"(["weekends"])")
+  EXPECT_EQ(
+      attached(told(ask(Operation::attach_calendar, "nightly", {{"calendar_id", "weekends"}}))),
+      R"(["weekends"])")
       << "in the place of what was there";
   EXPECT_EQ(attached(told(ask(Operation::detach_calendar, "nightly"))), "[]");
 }
@@ -63,8 +63,8 @@ TEST_F(GuardingSchedules, AConditionIsSetReadAndCleared) {
 }
 
 TEST_F(GuardingSchedules, AConditionThatMakesNoSenseIsRefused) {
-  const Answer answer = ask(Operation::set_condition, "nightly",
-                            {{"filter", json(R"({"/a":{"eq":1,"neq":2}})")}});
+  const Answer answer =
+      ask(Operation::set_condition, "nightly", {{"filter", json(R"({"/a":{"eq":1,"neq":2}})")}});
   expect_refused(answer, 422, "validation_failed");
   EXPECT_EQ(at(Value{answer.body}, "problems.0.code"), R"("invalid_clause")");
   expect_refused(ask(Operation::set_condition, "nightly"), 422, "validation_failed");
@@ -81,19 +81,20 @@ TEST_F(GuardingSchedules, AConditionCanBeTriedOut) {
   EXPECT_EQ(at(holds, "result"), "true") << "of what is so now: " << to_json(holds);
   EXPECT_EQ(at(holds, "failed_pointer"), "null");
   EXPECT_EQ(at(told(ask(Operation::read_condition, "nightly")), "filter"), "null");
-  expect_refused(ask(Operation::set_condition, "nightly", object(R"({"filter":[]})"),
-                     "dry_run=true"),
-                 422, "validation_failed");
+  expect_refused(
+      ask(Operation::set_condition, "nightly", object(R"({"filter":[]})"), "dry_run=true"), 422,
+      "validation_failed");
 }
 
 // ---- rotations
 
+// proves: S-139, S-141, S-144
 TEST_F(GuardingSchedules, InputsTakeTurns) {
   told(ask(Operation::set_rotation, "nightly", object(R"({"inputs":[["red"],["green"]]})")));
   EXPECT_EQ(last_changed_fields(), R"(["rotation"])");
   const auto arguments = [&] {
-    const Value done = told(ask(Operation::trigger_schedule, "nightly",
-                                object(R"({"overlap_policy":"allow_all"})")));
+    const Value done = told(
+        ask(Operation::trigger_schedule, "nightly", object(R"({"overlap_policy":"allow_all"})")));
     return to_json(*decode(run(*done.find("workflow_id")->if_string()).state.start.arguments));
   };
   EXPECT_EQ(arguments(), R"(["red"])");
@@ -113,6 +114,7 @@ TEST_F(GuardingSchedules, ARotationWithoutInputsIsNone) {
 
 // ---- previews
 
+// proves: S-145, S-146
 TEST_F(GuardingSchedules, APreviewSaysWhatIsComing) {
   const Value shown = told(ask(Operation::preview_schedule, "nightly", {}, "next=2"));
   EXPECT_EQ(shown.find("ticks")->if_array()->size(), 2u);
@@ -124,16 +126,15 @@ TEST_F(GuardingSchedules, APreviewSaysWhatIsComing) {
 
 TEST_F(GuardingSchedules, APreviewAsksTheGuards) {
   told(ask(Operation::attach_calendar, "nightly", {{"calendar_id", "weekends"}}));
-  const Value shown =
-      told(ask(Operation::preview_schedule, "nightly", {},
-               "next=2&from=2026-04-10T22:30:00Z&horizon_days=3"));
+  const Value shown = told(ask(Operation::preview_schedule, "nightly", {},
+                               "next=2&from=2026-04-10T22:30:00Z&horizon_days=3"));
   EXPECT_EQ(at(shown, "ticks.0.reason"), R"("calendar")");
   EXPECT_EQ(at(shown, "ticks.1.reason"), R"("ok")");
 }
 
 TEST_F(GuardingSchedules, APreviewIsAskedForInNumbersAndTimes) {
-  const Answer answer = ask(Operation::preview_schedule, "nightly", {},
-                            "next=some&horizon_days=1.5&from=tomorrow");
+  const Answer answer =
+      ask(Operation::preview_schedule, "nightly", {}, "next=some&horizon_days=1.5&from=tomorrow");
   expect_refused(answer, 422, "validation_failed");
   for (const auto* field : {"next", "horizon_days", "from"}) {
     EXPECT_NE(Value{answer.body}.find("errors")->find(field), nullptr) << field;
@@ -147,6 +148,7 @@ TEST_F(GuardingSchedules, APreviewIsAskedForInNumbersAndTimes) {
 
 // ---- history
 
+// proves: S-74, S-90, S-95
 TEST_F(GuardingSchedules, HistoryIsReadAPageAtATime) {
   for (int i = 0; i < 6; ++i) {
     ask(i % 2 == 0 ? Operation::pause_schedule : Operation::resume_schedule, "nightly");
@@ -167,9 +169,9 @@ TEST_F(GuardingSchedules, HistoryIsReadAPageAtATime) {
   EXPECT_EQ(page("limit=lots").find("events")->if_array()->size(), 7u);
   EXPECT_EQ(page("limit=9999").find("events")->if_array()->size(), 7u);
   for (const auto* wrong : {"-1", "x", "", "1.5"}) {
-    expect_refused(ask(Operation::schedule_history, "nightly", {},
-                       fmt::format("after_sequence={}", wrong)),
-                   422, "invalid_after_sequence");
+    expect_refused(
+        ask(Operation::schedule_history, "nightly", {}, fmt::format("after_sequence={}", wrong)),
+        422, "invalid_after_sequence");
   }
 }
 
@@ -188,8 +190,7 @@ TEST_F(GuardingSchedules, AnEarlierOneOfTheSameNameKeepsItsHistory) {
   ask(Operation::delete_schedule, "nightly");
   create("nightly");
   EXPECT_EQ(events_of("nightly"), "ScheduleCreated");
-  const Value old =
-      told(ask(Operation::schedule_history, "nightly", {}, "schedule_ulid=" + first));
+  const Value old = told(ask(Operation::schedule_history, "nightly", {}, "schedule_ulid=" + first));
   EXPECT_EQ(old.find("events")->if_array()->size(), 2u);
   create("other");
   expect_refused(ask(Operation::schedule_history, "other", {}, "schedule_ulid=" + first), 404,
@@ -198,6 +199,7 @@ TEST_F(GuardingSchedules, AnEarlierOneOfTheSameNameKeepsItsHistory) {
 
 // ---- the action log
 
+// proves: S-147
 TEST_F(GuardingSchedules, TheActionLogSaysWhatBecameOfEachOccurrence) {
   wait(1h);
   tick();

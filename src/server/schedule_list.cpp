@@ -70,10 +70,11 @@ constexpr std::string_view known_parameters[] = {"status",    "workflow_type",  
 std::optional<Answer> unknown_filter(const Call& call) {
   for (const std::string& name : query_names(call.query)) {
     if (std::ranges::find(known_parameters, name) != std::end(known_parameters)) continue;
-    return refused_list({422, "unsupported_schedule_list_filter", name,
-                    fmt::format("schedules are not listed by '{}'; use status, workflow_type or "
-                                "query",
-                                name)});
+    return refused_list(
+        {422, "unsupported_schedule_list_filter", name,
+         fmt::format("schedules are not listed by '{}'; use status, workflow_type or "
+                     "query",
+                     name)});
   }
   return std::nullopt;
 }
@@ -87,7 +88,7 @@ std::optional<Answer> read_schedules_size(const std::string& text, std::size_t& 
 
 // The answer that says why, when it cannot be done.
 std::optional<Answer> misasked_schedules(const Call& call, const SearchAttributes& attributes,
-                               WantedSchedules& wanted) {
+                                         WantedSchedules& wanted) {
   if (auto no = unknown_filter(call)) return no;
   if (const auto status = call.parameter("status")) {
     if (*status != "active" && *status != "paused") {
@@ -125,7 +126,8 @@ class PageOfSchedules : public std::enable_shared_from_this<PageOfSchedules> {
       : parts_(std::move(parts)), call_(std::move(call)), reply_(std::move(reply)) {}
 
   void begin() {
-    if (auto no = misasked_schedules(call_, parts_.attributes, wanted_)) return reply_(*std::move(no));
+    if (auto no = misasked_schedules(call_, parts_.attributes, wanted_))
+      return reply_(*std::move(no));
     filter_.ns = call_.ns;
     filter_.statuses = {std::string{store::schedule_active}, std::string{store::schedule_paused}};
     if (!wanted_.status.empty()) filter_.statuses = {wanted_.status};
@@ -143,29 +145,32 @@ class PageOfSchedules : public std::enable_shared_from_this<PageOfSchedules> {
                           ? std::nullopt
                           : read_schedule_page_token(token, key_);
     if (!page) {
-      return refused_list({400, "malformed_schedule_page_token", "next_page_token",
-                      "next_page_token was not given out by this server, or has been changed"});
+      return refused_list(
+          {400, "malformed_schedule_page_token", "next_page_token",
+           "next_page_token was not given out by this server, or has been changed"});
     }
     if (page->ns != call_.ns) {
       return refused_list({403, "schedule_page_token_namespace_mismatch", "next_page_token",
-                      "next_page_token belongs to a list of another namespace"});
+                           "next_page_token belongs to a list of another namespace"});
     }
     if (page->filters != sha256_hex(wanted_.filters())) {
-      return refused_list({409, "schedule_page_token_filter_mismatch", "next_page_token",
-                      "pages keep status, workflow_type and query of the first one; start over "
-                      "to ask for something else",
-                      page->after});
+      return refused_list(
+          {409, "schedule_page_token_filter_mismatch", "next_page_token",
+           "pages keep status, workflow_type and query of the first one; start over "
+           "to ask for something else",
+           page->after});
     }
     const auto there = parts_.store.find_schedule(call_.ns, page->after.schedule_id);
     if (!there) return refusal(503, "unavailable", there.error().message);
     if (!is_still_there(*there, page->after)) {
-      return refused_list({409, "stale_schedule_page_token", "next_page_token",
-                      "the schedule that the last page ended with is not in this list any more; "
-                      "start over",
-                      page->after});
+      return refused_list(
+          {409, "stale_schedule_page_token", "next_page_token",
+           "the schedule that the last page ended with is not in this list any more; "
+           "start over",
+           page->after});
     }
-    filter_.after = store::ScheduleCursor{page->after.created_at, page->after.schedule_id,
-                                          (*there)->ulid};
+    filter_.after =
+        store::ScheduleCursor{page->after.created_at, page->after.schedule_id, (*there)->ulid};
     return std::nullopt;
   }
 

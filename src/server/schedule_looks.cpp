@@ -83,9 +83,8 @@ void read_number(const Call& call, std::string_view name, std::int64_t& into, Va
 
 // Everything that may have a say in what comes.
 schedule::Needs needs_of_preview(const schedule::Schedule& found) {
-  return {.open_instances = true,
-          .condition_context = found.condition.has_value(),
-          .calendars = true};
+  return {
+      .open_instances = true, .condition_context = found.condition.has_value(), .calendars = true};
 }
 
 // The middle one of the last ten that have ended.

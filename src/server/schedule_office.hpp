@@ -147,10 +147,8 @@ class ScheduleOffice : public ::testing::Test {
        .sources = sources,
        .prepare = [this](const Namespace& in, const auto& start) { return command(in, start); },
        .start = [this](dispatch::StartJob job) { carry_out(std::move(job)); },
-       .close =
-           [this](const store::InstanceKey& instance, const engine::CloseCommand&) {
-             close(instance.id.str());
-           }}};
+       .close = [this](const store::InstanceKey& instance,
+                       const engine::CloseCommand&) { close(instance.id.str()); }}};
   Schedules schedules{{desk, looks, sources, store, reader, writer, clock, random, attributes}};
 
  private:

@@ -42,9 +42,8 @@ bool same_signature(std::string_view left, std::string_view right) {
 }  // namespace
 
 std::string schedule_page_token(const SchedulePage& page, std::string_view key) {
-  const std::string said =
-      to_json(Value::Array{page.ns.view(), page.filters, to_micros(page.after.created_at),
-                           page.after.schedule_id});
+  const std::string said = to_json(Value::Array{
+      page.ns.view(), page.filters, to_micros(page.after.created_at), page.after.schedule_id});
   return url_safe(hmac_sha256_hex(key, said) + said);
 }
 

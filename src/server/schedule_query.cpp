@@ -85,12 +85,12 @@ class ScheduleQueryParser {
   // The `=` is behind afterwards.
   bool equals() {
     if (at_symbol("=")) return advance();
-    const bool orders = at_symbol("!=") || at_symbol("<") || at_symbol("<=") || at_symbol(">") ||
-                        at_symbol(">=");
+    const bool orders =
+        at_symbol("!=") || at_symbol("<") || at_symbol("<=") || at_symbol(">") || at_symbol(">=");
     if (orders || token_.kind == Token::Kind::word) {
-      return refuse(bad_predicate, token_.at,
-                    fmt::format("'{}' is not understood here; fields are compared with = only",
-                                token_.text));
+      return refuse(
+          bad_predicate, token_.at,
+          fmt::format("'{}' is not understood here; fields are compared with = only", token_.text));
     }
     return refuse(bad_syntax, token_.at, "expected =");
   }
@@ -170,7 +170,7 @@ bool attribute_equals(const Value& value, const Operand& wanted) {
 }
 
 // Where its runs are to be found: what was said for the schedule goes before its action.
-std::string_view queue_of(const schedule::Schedule& schedule) {
+std::string_view queue_of_runs(const schedule::Schedule& schedule) {
   if (schedule.queue) return *schedule.queue;
   const auto* start = std::get_if<schedule::StartWorkflow>(&schedule.action);
   return start && !start->task_queue.empty() ? std::string_view{start->task_queue} : "default";
@@ -183,7 +183,7 @@ bool holds_for(const ScheduleQuery::Equality& equality, const schedule::Schedule
   if (equality.field == "ScheduleId") return is(schedule.schedule_id);
   if (equality.field == "Status") return is(to_string(schedule.status));
   if (equality.field == "WorkflowType") return is(workflow_type_of(schedule.action));
-  if (equality.field == "TaskQueue") return is(queue_of(schedule));
+  if (equality.field == "TaskQueue") return is(queue_of_runs(schedule));
   if (equality.field == "Note") return schedule.note && is(*schedule.note);
   const Value* value = schedule.search_attributes.find(equality.field);
   return value && attribute_equals(*value, equality.value);

@@ -11,12 +11,10 @@ namespace {
 using ::testing::HasSubstr;
 using views::AttributeType;
 
-const views::AttributeTypes registered{{"Customer", AttributeType::keyword},
-                                       {"Amount", AttributeType::integer},
-                                       {"Ratio", AttributeType::real},
-                                       {"Urgent", AttributeType::boolean},
-                                       {"Since", AttributeType::datetime},
-                                       {"Tags", AttributeType::keyword_list}};
+const views::AttributeTypes registered{
+    {"Customer", AttributeType::keyword}, {"Amount", AttributeType::integer},
+    {"Ratio", AttributeType::real},       {"Urgent", AttributeType::boolean},
+    {"Since", AttributeType::datetime},   {"Tags", AttributeType::keyword_list}};
 
 schedule::Schedule nightly() {
   schedule::Schedule schedule;

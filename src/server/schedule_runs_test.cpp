@@ -31,6 +31,7 @@ class StartingBySchedule : public ScheduleOffice {
 
 // ---- triggers
 
+// proves: S-41, S-79
 TEST_F(StartingBySchedule, ATriggerStartsItNow) {
   create("nightly");
   const Value done = trigger("nightly");
@@ -48,13 +49,13 @@ TEST_F(StartingBySchedule, ATriggerStartsItNow) {
 TEST_F(StartingBySchedule, ATriggerMayBringItsOwnArguments) {
   create("nightly", R"({"action":{"workflow_type":"report","input":[1]}})");
   const auto arguments = [&](const Value& done) {
-    return to_json(
-        *decode(run(*done.find("workflow_id")->if_string()).state.start.arguments));
+    return to_json(*decode(run(*done.find("workflow_id")->if_string()).state.start.arguments));
   };
   EXPECT_EQ(arguments(trigger("nightly", R"({"input":[2],"overlap_policy":"allow_all"})")), "[2]");
   EXPECT_EQ(arguments(trigger("nightly", R"({"overlap_policy":"allow_all"})")), "[1]");
 }
 
+// proves: S-26, S-41, S-101, S-102, S-103
 TEST_F(StartingBySchedule, ATriggerMindsThePolicyUnlessItBringsAnother) {
   create("nightly");
   trigger("nightly");
@@ -72,6 +73,7 @@ TEST_F(StartingBySchedule, ATriggerMindsThePolicyUnlessItBringsAnother) {
             R"("triggered")");
 }
 
+// proves: S-32
 TEST_F(StartingBySchedule, APausedOneIsNotTriggered) {
   create("nightly", R"({"paused":true})");
   EXPECT_EQ(at(trigger("nightly"), "reason"), R"("status_not_triggerable")");
@@ -101,6 +103,7 @@ TEST_F(StartingBySchedule, ATriggerWithAnOddPolicyOrInputIsRefused) {
   EXPECT_NE(at(Value{answer.body}, "errors.input"), "(absent)");
 }
 
+// proves: S-13, S-53, S-81
 TEST_F(StartingBySchedule, TheLastOfItsRunsIsTheEndOfIt) {
   create("nightly", R"({"max_runs":1})");
   trigger("nightly");
@@ -111,6 +114,7 @@ TEST_F(StartingBySchedule, TheLastOfItsRunsIsTheEndOfIt) {
 
 // ---- ticks
 
+// proves: S-18, S-42, S-43, S-44
 TEST_F(StartingBySchedule, WhatIsDueIsStartedByATick) {
   create("nightly");
   EXPECT_EQ(at(tick(), "rows"), "[]");
@@ -167,17 +171,16 @@ TEST_F(StartingBySchedule, TheKillSwitchStopsTriggersAndBackfillsAsWell) {
   create("nightly");
   told(ask(Operation::freeze_schedules, {}, object(R"({"kill_switch":true})")));
   expect_refused(ask(Operation::trigger_schedule, "nightly"), 409, "dispatch_disabled");
-  expect_refused(ask(Operation::backfill_schedule, "nightly",
-                     object(R"({"start_time":"2026-04-10T01:00:00Z",
+  expect_refused(
+      ask(Operation::backfill_schedule, "nightly", object(R"({"start_time":"2026-04-10T01:00:00Z",
                                 "end_time":"2026-04-10T04:00:00Z"})")),
-                 409, "dispatch_disabled");
+      409, "dispatch_disabled");
   EXPECT_EQ(started(), 0u);
 }
 
 TEST_F(StartingBySchedule, ADeskThatBeginsHeedsWhatWasSaidBefore) {
   create("nightly");
-  store
-      .put_document(dispatch::document_of({.frozen = true, .reason = "said to another process"}))
+  store.put_document(dispatch::document_of({.frozen = true, .reason = "said to another process"}))
       .value();
   desk.begin();
   wait(2h);
@@ -189,11 +192,13 @@ TEST_F(StartingBySchedule, ADeskThatBeginsHeedsWhatWasSaidBefore) {
 
 // ---- backfills
 
+// proves: S-49, S-54, S-56, S-59
 TEST_F(StartingBySchedule, ABackfillStartsWhatWouldHaveBeen) {
   create("nightly", R"({"overlap_policy":"buffer_all"})");
   const Value done = backfill("nightly");
   EXPECT_EQ(at(done, "outcome"), R"("backfill_started")");
-  EXPECT_EQ(at(done, "fires_attempted"), "3") << "from the first moment up to, not including, the last";
+  EXPECT_EQ(at(done, "fires_attempted"), "3")
+      << "from the first moment up to, not including, the last";
   EXPECT_EQ(outcomes(done), "started started started");
   EXPECT_EQ(at(done, "results.0.fire_time"), R"("2026-04-10T01:00:00.000000Z")");
   EXPECT_EQ(at(done, "results.0.workflow_id"), R"("schedule:nightly:backfill:1775782800")");
@@ -220,6 +225,7 @@ TEST_F(StartingBySchedule, AForcedBackfillStartsItAgainUnderAnotherName) {
   EXPECT_EQ(started(), 9u);
 }
 
+// proves: S-58
 TEST_F(StartingBySchedule, ADryBackfillOnlySaysWhatItWouldDo) {
   create("nightly", R"({"overlap_policy":"allow_all","max_runs":2})");
   const Value planned = backfill("nightly", R"({"dry_run":true})");
@@ -231,6 +237,7 @@ TEST_F(StartingBySchedule, ADryBackfillOnlySaysWhatItWouldDo) {
   expect_refused(ask(Operation::describe_schedule, "nightly"), 404, "schedule_not_found");
 }
 
+// proves: S-55
 TEST_F(StartingBySchedule, ABackfillMindsThePolicyAndTheCalendar) {
   create("nightly");
   EXPECT_EQ(outcomes(backfill("nightly")),

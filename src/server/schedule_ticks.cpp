@@ -40,7 +40,7 @@ Value shown_row(const dispatch::TickRow& row) {
   return shown;
 }
 
-Answer held(std::string_view outcome, const dispatch::ScheduleControl& control) {
+Answer told_control(std::string_view outcome, const dispatch::ScheduleControl& control) {
   Answer answer{200, {{"outcome", outcome}}};
   const Value said = to_value(control);
   for (const auto& [key, value] : *said.if_map()) answer.body.emplace_back(key, value);
@@ -67,7 +67,7 @@ void Schedules::tick(const Call& call, Reply reply) {
 Answer Schedules::control(const Call& call) {
   const auto control = dispatch::load_schedule_control(parts_.store);
   if (!control) return failed(control.error(), call);
-  return held(control->holds() ? "frozen" : "running", *control);
+  return told_control(control->holds() ? "frozen" : "running", *control);
 }
 
 void Schedules::freeze(const Call& call, Reply reply) {
@@ -83,13 +83,13 @@ void Schedules::hold(const Call& call, dispatch::ScheduleControl control, Reply 
   const Principal& who = call.caller.principal;
   control.changed_by = who.anonymous ? "anonymous" : std::string{to_string(who.role)};
   control.changed_at = parts_.clock.now();
-  parts_.writer.post([this, call = call.without_body(), control = std::move(control),
-                      reply = std::move(reply)] {
-    const auto kept = parts_.store.put_document(document_of(control));
-    if (!kept) return reply(failed(kept.error(), call));
-    parts_.desk.heed(control);
-    reply(held(control.holds() ? "frozen" : "unfrozen", control));
-  });
+  parts_.writer.post(
+      [this, call = call.without_body(), control = std::move(control), reply = std::move(reply)] {
+        const auto kept = parts_.store.put_document(document_of(control));
+        if (!kept) return reply(failed(kept.error(), call));
+        parts_.desk.heed(control);
+        reply(told_control(control.holds() ? "frozen" : "unfrozen", control));
+      });
 }
 
 }  // namespace dw::server

@@ -55,9 +55,9 @@ Answer triggered(const ScheduleReply& told, const Call& call) {
 Value command_context(const Call& call) {
   const Principal& who = call.caller.principal;
   const auto role = who.anonymous ? std::string_view{"anonymous"} : to_string(who.role);
-  Value::Map context{{"principal", Value::Map{{"type", who.anonymous ? "anonymous" : "role"},
-                                              {"id", role},
-                                              {"label", role}}}};
+  Value::Map context{
+      {"principal",
+       Value::Map{{"type", who.anonymous ? "anonymous" : "role"}, {"id", role}, {"label", role}}}};
   if (!call.caller.request_id.empty()) {
     context.emplace_back("request", Value::Map{{"request_id", call.caller.request_id}});
   }
@@ -85,8 +85,9 @@ Answer schedule_refused(const ScheduleReply& told, const Call& call) {
     return no(409, fmt::format("schedule '{}' is active already", id));
   }
   if (told.reason == "dispatch_disabled") {
-    return no(409, "an administrator has stopped all schedules: GET /api/system/schedules/freeze "
-                   "says why");
+    return no(409,
+              "an administrator has stopped all schedules: GET /api/system/schedules/freeze "
+              "says why");
   }
   if (told.reason == "cycle_detected") {
     return no(422, fmt::format("the workflow of schedule '{}' would end up starting itself", id));
@@ -100,9 +101,9 @@ Schedules::Schedules(SchedulesParts parts) : parts_(std::move(parts)), ulids_(pa
 void Schedules::serve(Call call, Reply reply) {
   switch (call.operation()) {
     case Operation::list_schedules:
-      return list_schedules({parts_.store, parts_.reader, parts_.attributes,
-                             [this] { return token_key(); }},
-                            std::move(call), std::move(reply));
+      return list_schedules(
+          {parts_.store, parts_.reader, parts_.attributes, [this] { return token_key(); }},
+          std::move(call), std::move(reply));
     case Operation::create_schedule:
       return create(call, std::move(reply));
     case Operation::describe_schedule:

@@ -11,6 +11,7 @@ using TellingSchedules = ScheduleOffice;
 
 // ---- making
 
+// proves: S-3, S-4, S-16, S-38
 TEST_F(TellingSchedules, OneIsMadeAndSaysWhatItIs) {
   const Value made = create("nightly", R"({"note":"for the accountants"})");
   EXPECT_EQ(at(made, "schedule_id"), R"("nightly")");
@@ -33,6 +34,7 @@ TEST_F(TellingSchedules, OneIsMadeAndSaysWhatItIs) {
   EXPECT_EQ(at(shown, "last_fired_at"), "null");
 }
 
+// proves: S-38, S-103
 TEST_F(TellingSchedules, ReadersOfEveryGenerationFindWhatTheyLookFor) {
   create("nightly");
   const Value shown = described("nightly");
@@ -54,7 +56,8 @@ TEST_F(TellingSchedules, WhoeverNamesNoIdGetsOne) {
   EXPECT_EQ(at(described(id), "status"), R"("active")");
 }
 
-TEST_F(TellingSchedules, OneMayBeMadePaused) {  // S-77
+// proves: S-75, S-76
+TEST_F(TellingSchedules, OneMayBeMadePaused) {
   EXPECT_EQ(at(create("nightly", R"({"paused":true})"), "status"), R"("paused")");
   const Value shown = described("nightly");
   EXPECT_EQ(at(shown, "paused"), "true");
@@ -62,6 +65,7 @@ TEST_F(TellingSchedules, OneMayBeMadePaused) {  // S-77
   EXPECT_EQ(events_of("nightly"), "ScheduleCreated SchedulePaused");
 }
 
+// proves: S-3, S-105
 TEST_F(TellingSchedules, ANameIsTakenOnceUntilItIsGivenBack) {
   create("nightly");
   expect_refused(ask(Operation::create_schedule, {}, hourly("nightly")), 409,
@@ -71,6 +75,7 @@ TEST_F(TellingSchedules, ANameIsTakenOnceUntilItIsGivenBack) {
   EXPECT_EQ(events_of("nightly"), "ScheduleCreated") << "the second has a history of its own";
 }
 
+// proves: S-6
 TEST_F(TellingSchedules, ArgumentsInAnEnvelopeAreTakenOut) {
   const Payload payload = *encode(Value::Array{Value::Map{{"warehouse", "west-1"}}, 25});
   Value::Map body = hourly("nightly");
@@ -84,6 +89,7 @@ TEST_F(TellingSchedules, ArgumentsInAnEnvelopeAreTakenOut) {
 
 // ---- namespaces
 
+// proves: S-104, S-105, S-106
 TEST_F(TellingSchedules, AnotherNamespaceSeesNothingOfIt) {
   create("nightly");
   ns = Namespace{"elsewhere"};
@@ -95,10 +101,10 @@ TEST_F(TellingSchedules, AnotherNamespaceSeesNothingOfIt) {
         Operation::read_rotation, Operation::clear_rotation}) {
     expect_refused(ask(operation, "nightly"), 404, "schedule_not_found");
   }
-  expect_refused(ask(Operation::backfill_schedule, "nightly",
-                     object(R"({"start_time":"2026-04-10T00:00:00Z",
+  expect_refused(
+      ask(Operation::backfill_schedule, "nightly", object(R"({"start_time":"2026-04-10T00:00:00Z",
                                 "end_time":"2026-04-10T03:00:00Z"})")),
-                 404, "schedule_not_found");
+      404, "schedule_not_found");
   EXPECT_EQ(at(told(ask(Operation::list_schedules)), "schedule_count"), "0");
   create("nightly");
   ask(Operation::delete_schedule, "nightly");
@@ -108,6 +114,7 @@ TEST_F(TellingSchedules, AnotherNamespaceSeesNothingOfIt) {
 
 // ---- pausing and resuming
 
+// proves: S-33, S-77
 TEST_F(TellingSchedules, APausedOneHasNoNextTimeUntilItIsResumed) {
   create("nightly");
   const Value paused = told(ask(Operation::pause_schedule, "nightly", {{"note", "moving house"}}));
@@ -143,11 +150,12 @@ TEST_F(TellingSchedules, ANoteHasALimit) {
 
 // ---- changing
 
+// proves: S-34
 TEST_F(TellingSchedules, WhatIsNotNamedStaysAsItWas) {
   create("nightly", R"({"note":"first","jitter_seconds":30,"max_runs":5})");
-  const Value changed = told(ask(
-      Operation::update_schedule, "nightly",
-      object(R"({"note":"second","spec":null,"action":{"task_queue":"day","input":[7]}})")));
+  const Value changed = told(
+      ask(Operation::update_schedule, "nightly",
+          object(R"({"note":"second","spec":null,"action":{"task_queue":"day","input":[7]}})")));
   EXPECT_EQ(at(changed, "outcome"), R"("updated")");
   const Value shown = described("nightly");
   EXPECT_EQ(at(shown, "note"), R"("second")");
@@ -158,6 +166,7 @@ TEST_F(TellingSchedules, WhatIsNotNamedStaysAsItWas) {
   EXPECT_EQ(at(shown, "action.input"), "[7]");
 }
 
+// proves: S-35, S-78
 TEST_F(TellingSchedules, OtherTimesMeanAnotherNextTime) {
   create("nightly");
   ask(Operation::update_schedule, "nightly",
@@ -174,6 +183,7 @@ TEST_F(TellingSchedules, AChangeThatChangesNothingLeavesNoTrace) {
 
 // ---- the end
 
+// proves: S-36, S-37, S-91
 TEST_F(TellingSchedules, ADeletedOneIsGoneButForItsHistory) {
   create("nightly");
   const Value gone = told(ask(Operation::delete_schedule, "nightly"));
@@ -190,7 +200,8 @@ TEST_F(TellingSchedules, ADeletedOneIsGoneButForItsHistory) {
 
 // ---- who did it
 
-TEST_F(TellingSchedules, HistorySaysWhoAskedForIt) {  // S-82
+// proves: S-82
+TEST_F(TellingSchedules, HistorySaysWhoAskedForIt) {
   caller = {{.role = Role::operating}, "req-7"};
   create("nightly");
   caller = {{.role = Role::admin, .everything = true, .anonymous = true}, ""};
