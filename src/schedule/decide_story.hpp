@@ -43,6 +43,7 @@ struct World {
   std::vector<AttachedCalendar> calendars = {};
   std::vector<std::string> open_instances = {};
   std::optional<Value> context = condition_ready();
+  std::shared_ptr<const Spec> spec = {};  // of the schedule asked about; absent: made each time
   std::function<void(Facts&)> also = {};
 
   static Value condition_ready() {
@@ -51,7 +52,7 @@ struct World {
   }
 
   Facts facts(const Schedule& schedule) {
-    Facts gathered{now, random, spec_of(schedule)};
+    Facts gathered{now, random, spec ? spec : spec_of(schedule)};
     gathered.calendars = calendars;
     gathered.open_instances = open_instances;
     gathered.condition_context = context;
