@@ -7,6 +7,7 @@
 #include "main/samples.hpp"
 #include "main/server_config.hpp"
 #include "main/server_log.hpp"
+#include "server/calendars.hpp"
 #include "server/control_plane.hpp"
 #include "server/debug_desk.hpp"
 #include "server/http_server.hpp"
@@ -122,7 +123,10 @@ class Running {
             frozen(std::move(registry)), EngineOptions{.store = how.store, .ns = how.ns}, nullptr,
             &matching_)),
         namespaces_({engine_->store(), engine_->writer(), engine_->clock(), how.ns,
-                     [this](const Namespace& ns) { return attributes_.forget(ns); }}),
+                     [this](const Namespace& ns) { return attributes_.forget(ns); },
+                     [this](const Namespace& ns) { return calendars_.forget(ns); }}),
+        calendars_({engine_->store(), engine_->writer(), engine_->reader(), engine_->clock(),
+                    calendar_random_, engine_->zones()}),
         rollouts_({engine_->store(), engine_->writer(), engine_->clock()}),
         storage_({namespaces_, patient_, storage_random_, fs::absolute(how.store).parent_path(),
                   environment_variable}),
@@ -162,6 +166,7 @@ class Running {
                         system_,
                         debug_,
                         schedules_,
+                        calendars_,
                         std::move(how.export_key)}),
         worker_plane_({engine_->dispatch(), engine_->store(), engine_->reader(), engine_->writer(),
                        engine_->clock(), worker_random_, matching_, workers_, queries_, validators_,
@@ -174,6 +179,7 @@ class Running {
         http_(how.http, observed_) {
     namespaces_.restore(unwrap(engine_->store().documents(server::namespace_kind)));
     attributes_.restore(unwrap(engine_->store().documents(server::search_attribute_kind)));
+    calendars_.restore(unwrap(engine_->store().documents(server::calendar_kind)));
     rollouts_.restore(unwrap(engine_->store().documents(server::rollout_kind)));
     validators_.restore(unwrap(engine_->store().documents(server::update_validators_kind)));
     workers_.restore(unwrap(engine_->store().documents(server::registration_kind)));
@@ -276,6 +282,7 @@ class Running {
   SeededRandom validation_random_{system_seed()};
   SeededRandom activity_random_{system_seed()};
   SeededRandom schedule_random_{system_seed()};
+  SeededRandom calendar_random_{system_seed()};
   // These hear of every answer, the last of which an engine gives while it stops.
   server::Metrics metrics_{DW_VERSION};
   const server::AccessLog access_log_;
@@ -289,6 +296,7 @@ class Running {
   server::UpdateValidations validations_;
   std::shared_ptr<detail::EngineImpl> engine_;
   server::Namespaces namespaces_;
+  server::Calendars calendars_;
   server::Rollouts rollouts_;
   server::PayloadStorage storage_;
   server::TaskQueues task_queues_;

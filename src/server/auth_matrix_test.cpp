@@ -38,6 +38,8 @@ constexpr SpecifiedRoles specified[] = {
     {"any", "bridge-adapters", {.operating = true, .admin = true}},
     {"any", "task-queues", {.operating = true, .admin = true}},
     {"any", "schedules", {.operating = true, .admin = true}},
+    {"GET", "calendars", {.worker = true, .operating = true, .admin = true}},
+    {"POST PUT DELETE", "calendars", {.operating = true, .admin = true}},
     {"any", "search-attributes", {.operating = true, .admin = true}},
     {"any", "service-endpoints", {.operating = true, .admin = true}},
     {"any", "deployments", {.operating = true, .admin = true}},

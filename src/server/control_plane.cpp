@@ -161,6 +161,15 @@ void ControlPlane::serve(Call call, Reply reply) {
       return parts_.attributes.create(call, std::move(reply));
     case Operation::remove_search_attribute:
       return parts_.attributes.remove(call, std::move(reply));
+    case Operation::list_calendars:
+    case Operation::create_calendar:
+    case Operation::import_calendar:
+    case Operation::describe_calendar:
+    case Operation::update_calendar:
+    case Operation::remove_calendar:
+    case Operation::clone_calendar:
+    case Operation::expand_calendar:
+      return parts_.calendars.serve(std::move(call), std::move(reply));
     case Operation::bridge_webhook:
       return bridge_webhook(call, *this, std::move(reply));
     case Operation::list_workers:

@@ -39,6 +39,7 @@ struct ControlPlaneParts {
   Service& system;                     // answers below /system
   Service& debug;                      // says what keeps a run from going on
   Service& schedules;                  // answers below /schedules and /system/schedules
+  Service& calendars;                  // answers below /calendars
   bundle::SigningKey export_key = {};  // for exported histories; empty: they are not signed
 };
 

@@ -230,6 +230,9 @@ void Namespaces::remove(const Call& call, Reply reply) {
                                 ? parts_.forget_search_attributes(Namespace{name})
                                 : Result<std::int64_t>{0};
     if (!attributes) return failed(attributes.error(), asked);
+    const auto calendars = parts_.forget_calendars ? parts_.forget_calendars(Namespace{name})
+                                                   : Result<std::int64_t>{0};
+    if (!calendars) return failed(calendars.error(), asked);
     const auto gone = parts_.store.put_document({std::string{namespace_kind}, {}, name, {}});
     if (!gone) return failed(gone.error(), asked);
     const std::lock_guard lock{mutex_};
@@ -237,7 +240,10 @@ void Namespaces::remove(const Call& call, Reply reply) {
     return {200,
             {{"name", name},
              {"status", "deleted"},
-             {"deleted", Value::Map{{"runs", 0}, {"search_attributes", *attributes}}}}};
+             {"deleted",
+              Value::Map{{"runs", 0},
+                         {"search_attributes", *attributes},
+                         {"calendars", *calendars}}}}};
   });
 }
 

@@ -20,6 +20,7 @@ struct NamespacesParts {
   std::string default_name = "default";
   // Takes along what a leaving namespace has registered, on the writer's thread; gives its number.
   std::function<Result<std::int64_t>(const Namespace& ns)> forget_search_attributes = {};
+  std::function<Result<std::int64_t>(const Namespace& ns)> forget_calendars = {};
 };
 
 class Namespaces {
