@@ -1,150 +1,223 @@
 #include "schedule/explain.hpp"
 
-#include "schedule/local_text.hpp"
-#include "schedule/outlook.hpp"
+#include "schedule/canonical.hpp"
 #include "schedule/words.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace dw::schedule {
 namespace {
 
-constexpr std::size_t distances_compared = 500;
+constexpr std::size_t distances_explained = 400;
+constexpr auto calendar_horizon = chrono::days{366};
+constexpr std::size_t most_ticks_asked_about = 600'000;  // every minute of the horizon
 
-// Fields apart by one blank, names in capitals, macros in small letters.
-std::string canonical_cron(std::string_view text) {
-  std::string canonical;
-  bool blank = false;
-  for (const char c : text) {
-    if (c == ' ' || c == '\t') {
-      blank = true;
-      continue;
-    }
-    if (blank && !canonical.empty()) canonical += ' ';
-    blank = false;
-    canonical += c;
-  }
-  const bool macro = canonical.starts_with('@');
-  for (char& c : canonical) {
-    if (macro && c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    if (!macro && c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  return canonical;
+chrono::sys_seconds second_at(Timestamp at) {
+  return chrono::floor<chrono::seconds>(at);
 }
 
-Value canonical_spec(SpecText spec) {
-  for (auto& cron : spec.cron_expressions) cron = canonical_cron(cron);
-  return to_value(spec);
+bool is_allowed(const ExplainQuestion& question, Timestamp at) {
+  if (!question.calendar) return true;
+  if (!question.calendar_zone) return false;
+  return question.calendar->allows(question.calendar_zone->local_at(second_at(at)));
 }
 
-Value fire_value(const Occurrence& occurrence, const Zone& zone,
-                 std::span<const AttachedCalendar> calendars) {
-  const auto second = chrono::floor<chrono::seconds>(occurrence.at);
-  const auto offset = zone.offset_at(second);
-  return Value::Map{{"utc", format_timestamp(occurrence.at)},
-                    {"local", local_text(zone.local_at(second), offset)},
-                    {"offset", offset_text(offset)},
-                    {"zone_abbrev", zone.name() == "UTC" ? "UTC" : offset_text(offset)},
-                    {"calendar", denied_at(calendars, occurrence.at) ? "skip" : "allow"},
-                    {"dst", dst_value(occurrence.dst)}};
+ExplainedFire explained(const Occurrence& fire, const ExplainQuestion& question) {
+  const Zone& zone = *question.zone;
+  const auto at = second_at(fire.at);
+  return {fire.at,
+          zone.local_at(at),
+          zone.offset_at(at),
+          zone_abbreviation(zone, at),
+          is_allowed(question, fire.at),
+          fire.dst};
 }
 
-Value least_distance(const Spec& spec, Timestamp from) {
+std::optional<chrono::seconds> shortest_distance(const Spec& spec, Timestamp from) {
   SpecWalk walk{spec, from};
-  std::optional<Duration> least;
+  std::optional<chrono::seconds> shortest;
   auto last = walk.next();
-  for (std::size_t i = 0; last && i < distances_compared; ++i) {
+  for (std::size_t i = 0; last && i < distances_explained; ++i) {
     const auto next = walk.next();
     if (!next) break;
-    least = std::min(least.value_or(Duration::max()), next->at - last->at);
+    const auto distance = chrono::floor<chrono::seconds>(next->at - last->at);
+    shortest = std::min(shortest.value_or(distance), distance);
     last = next;
   }
-  if (!least) return {};
-  return chrono::floor<chrono::seconds>(*least).count();
+  return shortest;
 }
 
-class Warnings {
- public:
-  void add(std::string_view path, std::string_view code, std::string_view text) {
-    all_.emplace_back(Value::Map{{"code", code}, {"text", text}, {"path", path}});
-  }
-  Value::Array take() { return std::move(all_); }
+// ---- what is odd
 
- private:
-  Value::Array all_;
-};
-
-void warn_of_meaning(Warnings& warnings, const ExplainRequest& request, const Spec& spec,
-                     const Value& least) {
+void warn_of_either_day(const Spec& spec, std::vector<SpecWarning>& warnings) {
   for (std::size_t i = 0; i < spec.crons().size(); ++i) {
-    const auto& cron = spec.crons()[i];
+    const Cron& cron = spec.crons()[i];
     if (!cron.days_restricted || !cron.weekdays_restricted) continue;
-    warnings.add(fmt::format("cron_expressions.{}", i), "dom_dow_or",
-                 "days of the month and of the week are both given: one of them is enough");
-  }
-  if (!spec.next(request.from)) warnings.add("", "never_fires", "no occurrence is left");
-  const auto* seconds = least.if_integer();
-  if (request.overlap_policy == Overlap::skip && seconds != nullptr && *seconds < 3600) {
-    warnings.add("", "fires_more_than_hourly_with_skip",
-                 "a run that is still open lets the next occurrence be skipped");
-  }
-  const auto seen = outlook(spec, request.calendars, request.from);
-  if (seen.blocks_all) {
-    warnings.add("calendar_ids", "calendar_blocks_all", "no occurrence is allowed within a year");
-  }
-  for (const auto& table : seen.exhausted) {
-    warnings.add("calendar_ids", "calendar_table_exhausted", table);
+    warnings.push_back({fmt::format("cron_expressions.{}", i), "dom_dow_or",
+                        "it names days of the month and days of the week: one of them is enough "
+                        "to fire"});
   }
 }
 
-Value explain_mistakes(const std::vector<SpecMistake>& mistakes, const SpecText& spec) {
-  Value::Array errors;
-  for (const auto& mistake : mistakes) {
-    errors.emplace_back(
-        Value::Map{{"path", mistake.path},
-                   {"position", static_cast<std::int64_t>(mistake.position)},
-                   {"text", mistake.hint},
-                   {"code", mistake.problem.empty() ? mistake.code : mistake.problem}});
+bool calendar_blocks_all(const Spec& spec, const ExplainQuestion& question) {
+  if (!question.calendar) return false;
+  SpecWalk walk{spec, question.from};
+  for (std::size_t i = 0; i < most_ticks_asked_about; ++i) {
+    const auto tick = walk.next();
+    if (!tick || tick->at > question.from + calendar_horizon) return true;
+    if (is_allowed(question, tick->at)) return false;
   }
-  return Value::Map{{"valid", false},
-                    {"words", Value{}},
-                    {"canonical", canonical_spec(spec)},
-                    {"next_fires", Value::Array{}},
-                    {"interval_seconds_min", Value{}},
-                    {"warnings", Value::Array{}},
-                    {"errors", std::move(errors)}};
+  return false;
+}
+
+void warn_of_exhausted_tables(const Explanation& explanation, const ExplainQuestion& question,
+                              std::vector<SpecWarning>& warnings) {
+  if (!question.calendar) return;
+  std::set<int> years;
+  for (const auto& fire : explanation.next_fires) {
+    const auto day = chrono::floor<chrono::days>(fire.local);
+    years.insert(static_cast<int>(chrono::year_month_day{day}.year()));
+  }
+  for (const int year : years) {
+    for (const auto& table : exhausted_tables(question.calendar->calendar(), year)) {
+      warnings.push_back({"calendar", "calendar_table_exhausted",
+                          fmt::format("its table {} says nothing about {}", table, year)});
+    }
+  }
+}
+
+void add_warnings(const Spec& spec, const ExplainQuestion& question, Explanation& explanation) {
+  auto& warnings = explanation.warnings;
+  warn_of_either_day(spec, warnings);
+  if (explanation.next_fires.empty()) {
+    warnings.push_back({"", "never_fires", "nothing fires after that time"});
+  } else if (calendar_blocks_all(spec, question)) {
+    warnings.push_back({"calendar", "calendar_blocks_all",
+                        "the calendar allows none of its times within a year"});
+  }
+  warn_of_exhausted_tables(explanation, question, warnings);
+}
+
+// ---- as JSON
+
+Value texts(const std::vector<std::string>& items) {
+  Value::Array values;
+  for (const auto& item : items) values.emplace_back(item);
+  return values;
+}
+
+Value canonical_value(const SpecText& text) {
+  Value::Array intervals;
+  for (const auto& interval : text.intervals) {
+    Value::Map entries{{"every", *interval.every}};
+    if (interval.offset) entries.emplace_back("offset", *interval.offset);
+    intervals.emplace_back(std::move(entries));
+  }
+  return Value::Map{{"cron_expressions", texts(text.cron_expressions)},
+                    {"intervals", std::move(intervals)},
+                    {"timezone", text.timezone}};
+}
+
+Value dst_value(Dst dst) {
+  return dst == Dst::none ? Value{} : Value{dst == Dst::gap ? "gap" : "fold"};
+}
+
+Value fire_value(const ExplainedFire& fire) {
+  const chrono::sys_seconds shown{fire.local.time_since_epoch()};
+  return Value::Map{{"utc", fmt::format("{:%FT%T}Z", second_at(fire.at))},
+                    {"local", fmt::format("{:%FT%T}", shown)},
+                    {"offset", offset_text(fire.offset)},
+                    {"zone_abbrev", fire.zone_abbreviation},
+                    {"calendar", fire.allowed ? "allow" : "skip"},
+                    {"dst", dst_value(fire.dst)}};
+}
+
+Value or_null(std::string_view text) {
+  return text.empty() ? Value{} : Value{text};
+}
+
+// The letters at the front of a rule, "EST" or "<+03>"; the rest begins behind them.
+std::string take_letters(std::string_view& rule) {
+  const bool quoted = rule.starts_with('<');
+  if (quoted) rule.remove_prefix(1);
+  const auto end = quoted ? rule.find('>') : rule.find_first_of("0123456789+-,");
+  const std::string letters{rule.substr(0, end)};
+  rule.remove_prefix(std::min(rule.size(), letters.size() + (quoted ? 1 : 0)));
+  return letters;
 }
 
 }  // namespace
 
-Value explain(const ExplainRequest& request, std::shared_ptr<const Zone> zone) {
-  const auto checked = check_spec(request.spec, std::move(zone), request.bounds, request.from);
-  if (!checked.spec) return explain_mistakes(checked.mistakes, request.spec);
-  const auto& spec = *checked.spec;
-  const auto count =
-      static_cast<std::size_t>(std::clamp<std::int64_t>(request.count, 1, most_explained));
-  Value::Array fires;
-  SpecWalk walk{spec, request.from};
-  while (fires.size() < count) {
-    const auto next = walk.next();
-    if (!next) break;
-    fires.push_back(fire_value(*next, spec.zone(), request.calendars));
+Explanation explain(const ExplainQuestion& question) {
+  auto checked = check_spec(question.spec, question.zone, {}, question.from);
+  Explanation explanation;
+  explanation.errors = std::move(checked.mistakes);
+  if (!checked.spec) return explanation;
+  const Spec& spec = *checked.spec;
+  explanation.valid = true;
+  explanation.words = in_words(spec);
+  explanation.canonical = canonical_text(spec);
+  explanation.warnings = std::move(checked.warnings);
+  SpecWalk walk{spec, question.from};
+  while (explanation.next_fires.size() < question.count) {
+    const auto fire = walk.next();
+    if (!fire) break;
+    explanation.next_fires.push_back(explained(*fire, question));
   }
-  const auto least = least_distance(spec, request.from);
-  Warnings warnings;
-  for (const auto& warning : checked.warnings) {
-    warnings.add(warning.path, warning.code, warning.hint);
+  explanation.shortest_interval = shortest_distance(spec, question.from);
+  add_warnings(spec, question, explanation);
+  return explanation;
+}
+
+Value to_value(const Explanation& explanation) {
+  Value::Array fires, warnings, errors;
+  for (const auto& fire : explanation.next_fires) fires.push_back(fire_value(fire));
+  for (const auto& [path, code, hint] : explanation.warnings) {
+    warnings.emplace_back(Value::Map{{"code", code}, {"path", path}, {"text", hint}});
   }
-  warn_of_meaning(warnings, request, spec, least);
-  return Value::Map{{"valid", true},
-                    {"words", in_words(spec)},
-                    {"canonical", canonical_spec(request.spec)},
-                    {"next_fires", std::move(fires)},
-                    {"interval_seconds_min", least},
-                    {"warnings", warnings.take()},
-                    {"errors", Value::Array{}}};
+  for (const auto& error : explanation.errors) {
+    errors.emplace_back(Value::Map{{"path", error.path},
+                                   {"code", error.code},
+                                   {"problem", or_null(error.problem)},
+                                   {"field", or_null(error.field)},
+                                   {"position", static_cast<std::int64_t>(error.position)},
+                                   {"text", error.hint}});
+  }
+  const auto shortest = explanation.shortest_interval;
+  return Value::Map{
+      {"valid", explanation.valid},
+      {"words", or_null(explanation.words)},
+      {"canonical", explanation.valid ? canonical_value(explanation.canonical) : Value{}},
+      {"next_fires", std::move(fires)},
+      {"interval_seconds_min",
+       shortest ? Value{static_cast<std::int64_t>(shortest->count())} : Value{}},
+      {"warnings", std::move(warnings)},
+      {"errors", std::move(errors)}};
+}
+
+std::string zone_abbreviation(const Zone& zone, chrono::sys_seconds at) {
+  // Zone files name their offsets; of those names a zone keeps the two that its rule goes on with.
+  const auto offset = zone.offset_at(at);
+  std::string_view rest = zone.data().footer;
+  const auto rule = parse_posix_rule(rest);
+  if (rule) {
+    const auto standard = take_letters(rest);
+    rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of("0123456789+-:")));
+    if (offset == rule->standard) return standard;
+    if (rule->daylight && offset == rule->daylight->offset) return take_letters(rest);
+  }
+  if (zone.data().footer.empty() && offset == chrono::seconds{0}) return "UTC";
+  return offset_text(offset);
+}
+
+std::string offset_text(chrono::seconds offset) {
+  const auto minutes = chrono::abs(chrono::floor<chrono::minutes>(offset)).count();
+  return fmt::format("{}{:02}:{:02}", offset < chrono::seconds{0} ? '-' : '+', minutes / 60,
+                     minutes % 60);
 }
 
 }  // namespace dw::schedule
