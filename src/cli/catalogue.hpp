@@ -20,6 +20,8 @@ std::vector<Command> diagnose_commands();
 std::vector<Command> server_commands();
 std::vector<Command> env_commands();
 std::vector<Command> namespace_commands();
+std::vector<Command> calendar_commands();
+std::vector<Command> schedule_commands();
 std::vector<Command> activity_commands();
 std::vector<Command> fleet_commands();
 std::vector<Command> worker_task_commands();
@@ -37,6 +39,7 @@ Outcome<Exit> run_cancel(Task& task);
 Outcome<Exit> run_doctor(Task& task);
 Outcome<Exit> run_metrics(Task& task);
 Outcome<Exit> run_completion(Task& task);
+Outcome<Exit> run_explain(Task& task);
 
 // The states, requests and references that workflow:update adds to what a server says.
 Value describe_update(const Task& task, Value answer);

@@ -3,6 +3,7 @@
 #pragma once
 #include "cli/profiles.hpp"
 #include "cli/session.hpp"
+#include "core/clock.hpp"
 
 #include <chrono>
 #include <functional>
@@ -31,6 +32,7 @@ struct ClientIo {
   std::function<Transport(const client::HttpClientOptions& options)> connect;
   std::function<void(std::chrono::milliseconds)> pause;
   std::function<std::string()> new_id;
+  std::function<Timestamp()> now = [] { return SystemClock{}.now(); };
 };
 
 // Standard streams, the process's environment, real sockets and real time.

@@ -18,13 +18,14 @@ struct Task;
 
 enum class Kind {
   text,
-  whole,   // a number between `least` and `most`
-  flag,    // takes no value
-  json,    // one JSON value
-  object,  // one JSON object
-  list,    // may be repeated
-  pairs,   // key=value, may be repeated
-  file,    // the JSON object in that file, - for standard input
+  whole,    // a number between `least` and `most`
+  flag,     // takes no value
+  json,     // one JSON value
+  object,   // one JSON object
+  list,     // may be repeated
+  pairs,    // key=value, may be repeated
+  file,     // the JSON object in that file, - for standard input
+  content,  // the text in that file, likewise
 };
 
 struct Argument {
@@ -96,6 +97,7 @@ struct Command {
   std::string_view input_key = "input";
   View view = {};
   bool asks_first = false;  // on a terminal, unless --yes
+  bool needs_yes = false;   // and where nobody can be asked, nothing is done without --yes
   bool worker_protocol = false;
   bool preflight = true;
   Patience patience = Patience::usual;

@@ -97,6 +97,15 @@ Failure unknown_command(const std::string& word, const std::vector<std::string>&
                                    fmt::join(nearest(word, known), ", ")));
 }
 
+Failure group_alone(const std::string& group, const std::vector<std::string>& known) {
+  std::vector<std::string> verbs;
+  for (const std::string& name : known) {
+    if (name.starts_with(group + ":")) verbs.push_back(name);
+  }
+  return invalid_input(
+      fmt::format("'{}' is a group of commands: {}", group, fmt::join(verbs, ", ")));
+}
+
 }  // namespace
 
 std::vector<std::string> nearest(std::string_view word, const std::vector<std::string>& names,
@@ -131,23 +140,23 @@ Outcome<Spoken> read_words(const std::vector<std::string>& words,
     return spoken;
   };
   if (is_known(known, word)) return take(word);
+  std::optional<std::string> group = group_of(known, word);
   if (const auto colon = word.find(':'); colon != std::string::npos) {
     const std::string single = one_of_many(word.substr(0, colon)) + word.substr(colon);
     if (is_known(known, single)) return take(single);
-  } else if (const auto group = group_of(known, word)) {
+    if (is_group(known, single)) group = single;
+  }
+  // A group may hold groups: schedule calendar list.
+  while (group) {
     pass_options(words, at, spoken.rest);
-    if (at == words.size()) {
-      std::vector<std::string> verbs;
-      for (const std::string& name : known) {
-        if (name.starts_with(*group + ":")) verbs.push_back(name);
-      }
-      return invalid_input(
-          fmt::format("'{}' is a group of commands: {}", word, fmt::join(verbs, ", ")));
+    if (at == words.size()) return group_alone(*group, known);
+    *group += ":" + words[at];
+    if (is_known(known, *group)) {
+      ++at;
+      return take(*group);
     }
-    const std::string name = fmt::format("{}:{}", *group, words[at]);
-    if (!is_known(known, name)) return unknown_command(name, known);
+    if (!is_group(known, *group)) return unknown_command(*group, known);
     ++at;
-    return take(name);
   }
   if (interactive) {
     if (auto name = completed_prefix(known, word)) return take(*std::move(name));

@@ -63,6 +63,11 @@ Outcome<std::optional<Value>> value_of(std::string_view name, Kind kind, const s
   if (text.empty()) return Maybe{};
   if (kind == Kind::whole) return Maybe{*given.whole(name)};
   if (kind == Kind::text) return Maybe{text};
+  if (kind == Kind::content) {
+    std::string content = DW_TRY(read(text));
+    if (!is_utf8(content)) return invalid_input(fmt::format("'{}' is not UTF-8 text", text));
+    return Maybe{std::move(content)};
+  }
   const std::string content = kind == Kind::file ? DW_TRY(read(text)) : text;
   return Maybe{DW_TRY(json_of(content, shown, kind != Kind::json))};
 }
@@ -180,11 +185,11 @@ Outcome<Request> build_request(const Command& command, const Given& given, const
   if (command.shape) fields = DW_TRY(command.shape(given, std::move(fields)));
 
   Request request{.method = std::string{command.method}, .target = fill_path(command.path, given)};
-  if (command.method == "GET") {
+  if (command.method == "GET" || command.method == "DELETE") {
     std::vector<std::pair<std::string, std::string>> parameters;
     for (const auto& [name, value] : fields) parameters.emplace_back(name, plain_text(value));
     request.target += query_text(parameters);
-  } else if (command.method != "DELETE") {
+  } else {
     request.body = std::move(fields);
   }
   return request;
