@@ -1,6 +1,7 @@
 #include "schedule/explain.hpp"
 
 #include "schedule/canonical.hpp"
+#include "schedule/local_text.hpp"
 #include "schedule/words.hpp"
 
 #include <fmt/chrono.h>
@@ -122,10 +123,6 @@ Value canonical_value(const SpecText& text) {
                     {"timezone", text.timezone}};
 }
 
-Value dst_value(Dst dst) {
-  return dst == Dst::none ? Value{} : Value{dst == Dst::gap ? "gap" : "fold"};
-}
-
 Value fire_value(const ExplainedFire& fire) {
   const chrono::sys_seconds shown{fire.local.time_since_epoch()};
   return Value::Map{{"utc", fmt::format("{:%FT%T}Z", second_at(fire.at))},
@@ -212,12 +209,6 @@ std::string zone_abbreviation(const Zone& zone, chrono::sys_seconds at) {
   }
   if (zone.data().footer.empty() && offset == chrono::seconds{0}) return "UTC";
   return offset_text(offset);
-}
-
-std::string offset_text(chrono::seconds offset) {
-  const auto minutes = chrono::abs(chrono::floor<chrono::minutes>(offset)).count();
-  return fmt::format("{}{:02}:{:02}", offset < chrono::seconds{0} ? '-' : '+', minutes / 60,
-                     minutes % 60);
 }
 
 }  // namespace dw::schedule

@@ -48,7 +48,5 @@ Value to_value(const Explanation& explanation);
 
 // "CEST"; "+03" where the zone has no letters for it.
 std::string zone_abbreviation(const Zone& zone, chrono::sys_seconds at);
-// "+05:30"
-std::string offset_text(chrono::seconds offset);
 
 }  // namespace dw::schedule

@@ -2,6 +2,7 @@
 #include "schedule/explain.hpp"
 
 #include "schedule/calendar_seeds.hpp"
+#include "schedule/local_text.hpp"
 #include "schedule/zone_story.hpp"
 
 #include <gmock/gmock.h>
@@ -13,10 +14,6 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-std::shared_ptr<const Zone> shared_zone(std::string_view name) {
-  return std::make_shared<Zone>(zone_named(name));
-}
 
 ExplainQuestion asking(std::vector<std::string> crons, std::string_view zone,
                        std::string_view from, std::size_t count = 3) {

@@ -11,10 +11,6 @@
 namespace dw::schedule {
 namespace {
 
-std::shared_ptr<const Zone> shared_zone(std::string_view name) {
-  return std::make_shared<Zone>(zone_named(name));
-}
-
 Spec spec_of(const SpecText& text, const Bounds& bounds = {}) {
   auto checked =
       check_spec(text, shared_zone(text.timezone), bounds, instant("2026-01-01T00:00:00Z"));

@@ -7,6 +7,7 @@
 #include <dw/time.hpp>
 #include <dw/value.hpp>
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,9 @@ namespace dw::schedule {
 
 // Of the tz database; the test stops when it has none of that name.
 const Zone& zone_named(std::string_view name);
+inline std::shared_ptr<const Zone> shared_zone(std::string_view name) {
+  return std::make_shared<Zone>(zone_named(name));
+}
 
 // The bytes of its file.
 std::string zone_file(std::string_view name);
