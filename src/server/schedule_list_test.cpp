@@ -145,6 +145,7 @@ TEST_F(ListingSchedules, ATokenIsStaleOnceItsScheduleIsNotInTheListAnyMore) {
   ask(Operation::delete_schedule, "e");
   expect_list_refused(listed(next("status=active")), 409, "stale_schedule_page_token",
                       "next_page_token");
+  wait(1s);
   create("e");
   expect_list_refused(listed(next("status=active")), 409, "stale_schedule_page_token",
                       "next_page_token");
