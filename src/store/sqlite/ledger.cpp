@@ -106,7 +106,7 @@ Result<LedgerReader> LedgerReader::prepare(Connection& connection) {
   reader.find_ = DW_TRY(select_lines(connection, one_line));
   // Stretches that reach in from before, and then what begins in there.
   reader.between_ = DW_TRY(connection.prepare(fmt::format(
-      "SELECT {0} FROM schedule_ledger"
+      "SELECT {0} FROM schedule_ledger INDEXED BY schedule_ledger_stretches"
       " WHERE schedule_ulid = ?1 AND until IS NOT NULL AND until >= ?2 AND nominal_at < ?2"
       " AND nominal_at <= ?3 UNION ALL SELECT {0} FROM schedule_ledger"
       " WHERE schedule_ulid = ?1 AND nominal_at BETWEEN ?2 AND ?3"

@@ -180,12 +180,13 @@ Result<RunReader> RunReader::prepare(Connection& connection) {
                   " AND (NOT ?4 OR closed_at IS NULL) AND (?5 IS NULL OR run_id < ?5)"
                   " ORDER BY run_id DESC LIMIT ?6",
                   select_run)));
+  // The plus keeps both from the index by instance, which would read every run of the namespace.
   reader.newest_of_type_ = DW_TRY(connection.prepare(fmt::format(
-      "{} WHERE namespace = ?1 AND workflow_type = ?2 ORDER BY run_id DESC LIMIT 1", select_run)));
+      "{} WHERE +namespace = ?1 AND workflow_type = ?2 ORDER BY run_id DESC LIMIT 1", select_run)));
   reader.count_of_type_ = DW_TRY(connection.prepare(
       "SELECT count(*), count(*) FILTER (WHERE status = 'completed'),"
       " count(*) FILTER (WHERE status = 'failed') FROM runs"
-      " WHERE run_id >= ?1 AND namespace = ?2 AND workflow_type = ?3 AND started_at > ?4"));
+      " WHERE run_id >= ?1 AND +namespace = ?2 AND workflow_type = ?3 AND started_at > ?4"));
   return reader;
 }
 
