@@ -85,9 +85,17 @@ void ScheduleDesk::load(WorkPtr work) {
   });
 }
 
+// No two decisions are made at one moment: what was judged then is told apart by it.
+Timestamp ScheduleDesk::moment() {
+  const Timestamp now = parts_.clock.now();
+  same_moment_ = now == clock_showed_ ? same_moment_ + Duration{1} : Duration{0};
+  clock_showed_ = now;
+  return now + same_moment_;
+}
+
 schedule::Facts ScheduleDesk::facts_of(const Work& work) {
   const SeenSchedule& seen = work.seen;
-  return {.now = parts_.clock.now(),
+  return {.now = moment(),
           .random = parts_.random,
           .spec = seen.spec,
           .calendars = seen.calendars,

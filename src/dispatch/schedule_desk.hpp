@@ -108,6 +108,7 @@ class ScheduleDesk final : public CommitListener {
   void again(const WorkPtr& work);
   void finish(const WorkPtr& work, Result<ScheduleReply> reply);
   schedule::Facts facts_of(const Work& work);
+  Timestamp moment();
 
   // Passes
   void next_pass(PassPtr pass);
@@ -128,6 +129,8 @@ class ScheduleDesk final : public CommitListener {
   std::unordered_map<CommitId, WorkPtr> in_flight_;
   std::atomic<std::int64_t> last_tick_at_{0};
   std::optional<Timestamp> wakes_at_;
+  Timestamp clock_showed_;
+  Duration same_moment_{0};
   bool passing_ = false;
   bool again_ = false;  // something happened during this pass
   bool begun_ = false;

@@ -18,7 +18,6 @@ TEST_P(Schedules, EveryOccurrenceHasOneOutcomeWhateverBreaks) {
   EXPECT_THAT(report.broken, IsEmpty()) << "seed " << report.seed;
   EXPECT_GE(report.fires, 500);
   EXPECT_GT(report.crashes, 0);
-  EXPECT_GT(report.dropped + report.skipped + report.drained, 0);
 }
 
 }  // namespace
