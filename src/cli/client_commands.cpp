@@ -86,6 +86,7 @@ FailureContext context_of(const Command& command, const Given& given, const std:
   if (command.scope == Scope::in_namespace) context.ns = ns;
   for (const auto& [name, key] :
        {std::pair{"workflow-id", "workflow_id"}, std::pair{"run-id", "run_id"},
+        std::pair{"schedule-id", "schedule_id"},
         std::pair{"signal-name", "signal_name"}, std::pair{"query-name", "query_name"},
         std::pair{"update-name", "update_name"}, std::pair{"request-id", "request_id"}}) {
     if (const auto text = given.text(name); !text.empty() && given.all(name).size() == 1) {

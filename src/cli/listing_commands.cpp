@@ -105,7 +105,8 @@ Outcome<Exit> run_list(Task& task) {
   for (;;) {
     Value page = DW_TRY(answer_to(task, request));
     const std::string token = text_of(page, "next_page_token");
-    const bool last = !task.given.flag("all") || token.empty();
+    const bool all_pages = task.given.flag("all") || task.given.flag("overdue");
+    const bool last = !all_pages || token.empty();
     if (task.output.by_line()) {
       show_answer(task, page);
     } else if (all.is_null()) {
@@ -120,8 +121,9 @@ Outcome<Exit> run_list(Task& task) {
     request.target = with_parameter(first, "next_page_token", token);
   }
   if (!task.output.by_line()) {
-    if (look_up(all, "workflow_count")) {
-      set_entry(all, "workflow_count", static_cast<std::int64_t>(list_of(all, list).size()));
+    for (const char* count : {"workflow_count", "schedule_count"}) {
+      if (!look_up(all, count)) continue;
+      set_entry(all, count, static_cast<std::int64_t>(list_of(all, list).size()));
     }
     show_answer(task, all);
   }

@@ -369,7 +369,7 @@ class WithoutAServer(Commands):
         commands = set(re.findall(r"__fish_use_subcommand -a '([^']+)'", script))
         self.assertGreater(len(commands), 60)
         documented = {name for row in page.splitlines() if row.startswith("| `")
-                      for name in re.findall(r"`([a-z][a-z-]*(?::[a-z0-9-]+)?)(?= [<\[]|`)", row.split(" | ")[0])}
+                      for name in re.findall(r"`([a-z][a-z-]*(?::[a-z0-9-]+)*)(?= [<\[]|`)", row.split(" | ")[0])}
         self.assertEqual(commands - documented - {"debug", "watch", "completion"}, set())
         self.assertEqual(documented - commands - {"cluster:info", "table", "json", "jsonl"}, set())
 
