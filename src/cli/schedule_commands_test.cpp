@@ -111,7 +111,7 @@ TEST(ScheduleUpdate, AZoneAloneChangesTheZone) {
   EXPECT_EQ(story.run({"schedule:update", "s", "--timezone=UTC", "--clear=note"}).code, 0);
   ASSERT_EQ(story.sent.size(), 1u);
   EXPECT_EQ(value_in(story.sent[0].body),
-            value_in(R"({"timezone":"UTC","clear_fields":["note"]})"));
+            value_in(R"({"clear_fields":["note"],"timezone":"UTC"})"));
 }
 
 TEST(ScheduleUpdate, NothingToChangeIsAMistake) {

@@ -109,7 +109,7 @@ TEST_F(ListingSchedules, ATokenIsGoodForItsFiltersOnly) {
   const Answer answer = listed(next("status=active"));
   expect_list_refused(answer, 409, "schedule_page_token_filter_mismatch", "next_page_token");
   EXPECT_EQ(at(Value{answer.body}, "last_safe_cursor"),
-            R"({"created_at":"2026-04-10T09:03:00.000000Z","schedule_id":"d"})");
+            R"({"created_at":"2026-04-10T09:03:00.000001Z","schedule_id":"d"})");
 }
 
 TEST_F(ListingSchedules, ATokenIsGoodForItsNamespaceOnly) {

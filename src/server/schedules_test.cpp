@@ -121,7 +121,7 @@ TEST_F(TellingSchedules, APausedOneHasNoNextTimeUntilItIsResumed) {
   EXPECT_EQ(at(paused, "outcome"), R"("paused")");
   EXPECT_EQ(at(paused, "paused"), "true");
   EXPECT_EQ(at(paused, "note"), R"("moving house")");
-  EXPECT_EQ(at(paused, "paused_at"), R"("2026-04-10T09:00:00.000000Z")");
+  EXPECT_EQ(at(paused, "paused_at"), R"("2026-04-10T09:00:00.000001Z")");
   EXPECT_EQ(at(described("nightly"), "next_fire_at"), "null");
 
   wait(3h);
@@ -188,7 +188,7 @@ TEST_F(TellingSchedules, ADeletedOneIsGoneButForItsHistory) {
   create("nightly");
   const Value gone = told(ask(Operation::delete_schedule, "nightly"));
   EXPECT_EQ(at(gone, "outcome"), R"("deleted")");
-  EXPECT_EQ(at(gone, "deleted_at"), R"("2026-04-10T09:00:00.000000Z")");
+  EXPECT_EQ(at(gone, "deleted_at"), R"("2026-04-10T09:00:00.000001Z")");
   for (const auto operation :
        {Operation::describe_schedule, Operation::delete_schedule, Operation::pause_schedule,
         Operation::resume_schedule, Operation::trigger_schedule, Operation::update_schedule,
