@@ -11,14 +11,16 @@ constexpr std::size_t most_without_the_writer = 4;
 
 void Committer::post(store::Transition transition, CommitListener& listener) {
   queued_.fetch_add(1, std::memory_order_relaxed);
+  bool quiet = false;
   {
     const std::lock_guard lock{mutex_};
     pending_.push_back(std::move(transition));
     listeners_.push_back(&listener);
     if (std::exchange(scheduled_, true)) return;
+    quiet = last_batch_ <= most_without_the_writer;
   }
   Executor& here = listener.executor();
-  if (!here.alone()) return begin_writing();
+  if (!quiet || !here.alone()) return begin_writing();
   // After what is running now, which may decide more.
   here.post([this, &here] { here.alone() && few_wait() ? run_batch() : begin_writing(); });
 }
@@ -39,6 +41,7 @@ void Committer::run_batch() {
     const std::lock_guard lock{mutex_};
     batch.swap(pending_);
     listeners.swap(listeners_);
+    last_batch_ = batch.size();
   }
   auto outcomes = store_.commit(batch);
   queued_.fetch_sub(batch.size(), std::memory_order_relaxed);

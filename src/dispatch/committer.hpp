@@ -52,6 +52,7 @@ class Committer {
   std::mutex mutex_;
   std::vector<store::Transition> pending_;  // guarded by mutex_
   std::vector<CommitListener*> listeners_;  // guarded by mutex_, one for each pending
+  std::size_t last_batch_ = 0;              // guarded by mutex_
   bool scheduled_ = false;                  // guarded by mutex_
 };
 

@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 // A thread that runs when the test says so.
 class Hand final : public Executor {
@@ -107,6 +108,22 @@ TEST_F(CommitterTest, ManyAtOnceAreLeftToTheWriter) {
   writer_.run();
   here_.run();
   EXPECT_THAT(decider_.told, ElementsAre(ElementsAre("c1", "c2", "c3", "c4", "c5")));
+}
+
+// A lull between two large batches is no quiet time.
+TEST_F(CommitterTest, AfterALargeBatchTheWriterCommitsASmallOne) {
+  decider_.decides({"c1", "c2", "c3", "c4", "c5"});
+  here_.run();
+  writer_.run();
+  here_.run();
+  decider_.decides({"c6"});
+  here_.run();
+  EXPECT_THAT(decider_.told, SizeIs(1));
+  writer_.run();
+  here_.run();
+  decider_.decides({"c7"});
+  here_.run();
+  EXPECT_THAT(decider_.told, SizeIs(3)) << "by now it is quiet";
 }
 
 TEST_F(CommitterTest, NothingIsForgottenWhateverTheOrder) {
