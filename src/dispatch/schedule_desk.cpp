@@ -266,6 +266,11 @@ void ScheduleDesk::stop() {
   parts_.executor.post([this] { stopped_ = true; });
 }
 
+void ScheduleDesk::abandon() {
+  queues_.clear();
+  in_flight_.clear();
+}
+
 std::optional<Timestamp> ScheduleDesk::last_tick_at() const {
   const auto micros = last_tick_at_.load();
   if (micros == 0) return std::nullopt;

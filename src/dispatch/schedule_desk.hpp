@@ -76,6 +76,8 @@ class ScheduleDesk final : public CommitListener {
   // All of these from any thread.
   void begin();  // looks after due schedules from here on
   void stop();   // decides nothing more; open replies get `shutting_down`
+  // Once the executors have stopped: whoever still waits learns that no answer will come.
+  void abandon();
   void ask(ScheduleAsk ask);
   // A run that a schedule started has ended, or a schedule has changed: something may be due.
   void wake();

@@ -109,6 +109,7 @@ void EngineImpl::stop() {
   schedules_executor_.stop();
   writer_.stop();
   dispatch_->abandon();
+  schedules_->abandon();
   // Handles may live on, and must not keep the store from whoever opens it next.
   const std::unique_lock lock{store_gate_};
   store_.reset();
