@@ -94,7 +94,7 @@ Period Zone::period_by_rule(chrono::sys_seconds at) const {
   }
   // The rule has no say before the last change that is listed.
   const auto& listed = data_.transitions;
-  if (!listed.empty() && period.begin < listed.back().at) {
+  if (!listed.empty() && period.begin <= listed.back().at) {
     period.begin = listed.back().at;
     period.before = listed.size() > 1 ? listed[listed.size() - 2].offset : data_.first_offset;
   }

@@ -205,6 +205,16 @@ TEST(ZoneFile, OfLaterVersionsHasALineThatGoesOn) {
   EXPECT_EQ(none->offset_at(second_of("2100-01-01T00:00:00Z")), chrono::hours{2});
 }
 
+// Found by the fuzzer: the rule knows what it says itself of the time before, which the file denies.
+TEST(ZoneFile, KnowsWhatWasBeforeItsLastChangeThoughTheRuleChangesThenToo) {
+  const auto zone = parse_zone("Test/New", new_file("\nXXX0EDT4,0/0,J365/23\n"));
+  ASSERT_TRUE(zone.has_value()) << zone.error().message;
+  const Period period = zone->period_at(chrono::sys_seconds{chrono::seconds{0}});
+  EXPECT_EQ(period.begin, chrono::sys_seconds{chrono::seconds{0}});
+  EXPECT_EQ(period.before, chrono::hours{1});
+  EXPECT_EQ(period.offset, chrono::hours{-4});
+}
+
 TEST(ZoneFile, IsRefusedWhereverItEndsTooEarly) {
   const std::string whole = new_file("\n<+02>-2\n");
   for (std::size_t length = 0; length < whole.size(); ++length) {
