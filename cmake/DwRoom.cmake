@@ -52,7 +52,11 @@ endfunction()
 
 # scripts/test runs a room's tests in one process: most of them take less time than a process. The
 # inner loop leaves out what is drawn from seeds. By themselves they are there to be picked by name.
+if(DW_BUILD_TESTS)
+  add_custom_target(dw_quick)  # what the inner loop runs
+endif()
 function(dw_quick_test program)
+  add_dependencies(dw_quick ${program})
   add_test(NAME quick.${program} COMMAND ${program} --gtest_brief=1 --gtest_filter=-Seeds/*)
   set_tests_properties(quick.${program} PROPERTIES TIMEOUT 300 LABELS quick)
   add_test(NAME room.${program} COMMAND ${program} --gtest_brief=1)
