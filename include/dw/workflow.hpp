@@ -63,6 +63,10 @@ struct ChildOptions {
   ParentClose parent_close = ParentClose::abandon;
   std::string connection = {};
   std::string queue = {};
+  int max_attempts = 1;  // runs of the child, should they fail; 0: for ever
+  std::optional<std::vector<std::chrono::seconds>> backoff =
+      {};  // by attempt; the last one repeats
+  std::vector<std::string> non_retryable_error_types = {};
   std::optional<std::chrono::seconds> execution_timeout = {};
   std::optional<std::chrono::seconds> run_timeout = {};
 };

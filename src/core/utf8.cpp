@@ -43,4 +43,10 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
+std::string_view utf8_beginning(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;
+  return text.substr(0, most);
+}
+
 }  // namespace dw

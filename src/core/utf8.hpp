@@ -11,4 +11,7 @@ std::size_t utf8_length_at_front(std::string_view text);
 
 bool is_utf8(std::string_view text);
 
+// Its beginning, of so many bytes at most and never ending within a character.
+std::string_view utf8_beginning(std::string_view text, std::size_t most);
+
 }  // namespace dw

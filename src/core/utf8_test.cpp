@@ -31,6 +31,12 @@ TEST(Utf8, FindsNothingAtTheFrontOfNothing) {
   EXPECT_TRUE(is_utf8(""));
 }
 
+TEST(Utf8, IsCutBetweenCharacters) {
+  EXPECT_EQ(utf8_beginning("aä", 3), "aä");
+  EXPECT_EQ(utf8_beginning("aä", 2), "a");
+  EXPECT_EQ(utf8_beginning("ä", 1), "");
+}
+
 RC_GTEST_PROP(Utf8Property, AcceptsAnyText, ()) {
   RC_ASSERT(is_utf8(*arbitrary_text()));
 }

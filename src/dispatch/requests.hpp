@@ -25,6 +25,7 @@ struct ClosedRun {
   std::string closed_reason;
   std::optional<Payload> output;
   std::optional<history::Failure> failure;
+  bool followed = false;  // the instance goes on with another run
 };
 
 // Where an update stands: accepted, or done.

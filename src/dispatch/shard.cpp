@@ -9,7 +9,8 @@ namespace dw::dispatch {
 namespace {
 
 ClosedRun closed_run(const RunState& state) {
-  return {state.status, state.closed_reason, state.output, state.failure};
+  return {state.status, state.closed_reason, state.output, state.failure,
+          !state.followed_by.empty()};
 }
 
 }  // namespace
@@ -130,11 +131,10 @@ void Shard::perform(const RunAddress& address, RunJob job) {
   evict();
 }
 
-// A command means whatever run is current: one that reaches a run after it continued as new is for
-// the next.
+// A command means whatever run is current: one that reaches a run which another follows is for
+// that one.
 bool Shard::moved_on(Cell& cell, const RunAddress& address, RunJob& job) {
-  if (cell.loading || cell.run.state.closed_reason != "continued" || !for_instance(job))
-    return false;
+  if (cell.loading || cell.run.state.followed_by.empty() || !for_instance(job)) return false;
   if (cell.in_flight > 0) {
     cell.waiting.push_back(std::move(job));
     return true;

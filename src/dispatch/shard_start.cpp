@@ -16,7 +16,7 @@ void Shard::start(StartJob job) {
 // A start that finds a run there: on that run, or on the one it went on as.
 void Shard::start_on(const RunAddress& address, StartJob job) {
   Cell* cell = &cell_for(address);
-  if (!cell->loading && cell->run.state.closed_reason == "continued") {
+  if (!cell->loading && !cell->run.state.followed_by.empty()) {
     if (cell->in_flight > 0) return cell->starts.push_back(std::move(job));
     current_.erase(instance_text(address.instance));
     return do_start(std::move(job), std::nullopt, nullptr);

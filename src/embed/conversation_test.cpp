@@ -52,6 +52,15 @@ std::string catches_child() {
   }
   return "nothing";
 }
+// Fails as often as it was told to.
+int failures_left = 0;
+int moody_child() {
+  if (side_effect([] { return failures_left-- > 0; })) throw std::runtime_error{"not today"};
+  return 7;
+}
+int patient_parent() {
+  return child(moody_child, {.id = "moody", .max_attempts = 3, .backoff = {{0s}}});
+}
 // Ids are for life: what is taken stays taken, whoever asks.
 std::string child_named_like(const std::string& name) {
   std::string outcomes;
@@ -110,6 +119,8 @@ Registry everything() {
   registry.workflow("squares", squares_in_children);
   registry.workflow("fan-out", fan_out);
   registry.workflow("failing-child", failing_child);
+  registry.workflow("moody-child", moody_child);
+  registry.workflow("patient-parent", patient_parent);
   registry.workflow("catches-child", catches_child);
   registry.workflow("child-named-like", child_named_like);
   registry.workflow("rounds", count_rounds);
@@ -208,6 +219,13 @@ TEST_F(Conversation, ABarrierOfActivitiesAndChildren) {
 
 TEST_F(Conversation, AChildsFailureIsTheParentsToCatch) {
   EXPECT_EQ(engine->start(catches_child, {.id = "c"}).result(), "the child is tired");
+}
+
+TEST_F(Conversation, AChildThatFailsIsRunAgainAsOftenAsItsCallAllows) {
+  failures_left = 2;
+  EXPECT_EQ(engine->start(patient_parent, {.id = "p"}).result(), 7);
+  EXPECT_EQ(failures_left, -1) << "it was run three times";
+  EXPECT_EQ(engine->handle<int>("moody").result(), 7);
 }
 
 TEST_F(Conversation, AChildWhoseIdIsTakenFailsAndItsParentGoesOn) {

@@ -346,9 +346,7 @@ void EngineImpl::watch(const RunRef& run, std::optional<std::chrono::millisecond
                    [self = shared_from_this(), run,
                     reply = std::move(reply)](Result<dispatch::ClosedRun> closed) mutable {
                      if (!closed) return reply(std::move(closed).error());
-                     if (closed->closed_reason != "continued") {
-                       return reply(to_closed(*std::move(closed)));
-                     }
+                     if (!closed->followed) return reply(to_closed(*std::move(closed)));
                      self->watch_next(std::move(run), std::move(reply));
                    });
 }

@@ -7,19 +7,8 @@
 namespace dw::engine {
 namespace {
 
-Seconds backoff_after(const RetryPolicy& policy, std::int64_t failed_attempts) {
-  if (policy.backoff_seconds.empty()) return 0;
-  const auto last = static_cast<std::int64_t>(policy.backoff_seconds.size());
-  return policy.backoff_seconds[static_cast<std::size_t>(std::min(failed_attempts, last) - 1)];
-}
-
 bool may_retry(const OpenActivity& activity, const Failure& failure) {
-  const RetryPolicy& policy = activity.retry_policy;
-  if (failure.non_retryable) return false;
-  for (const auto& type : policy.non_retryable_error_types) {
-    if (type == failure.exception_type || type == failure.exception_class) return false;
-  }
-  return !policy.max_attempts || activity.failed_attempts + 1 < *policy.max_attempts;
+  return engine::may_retry(activity.retry_policy, activity.failed_attempts + 1, failure);
 }
 
 const OpenActivity* find(const Run& run, const ActivityId& id) {

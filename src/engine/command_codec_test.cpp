@@ -27,7 +27,8 @@ std::string complaint_about(std::string_view json) {
 
 const Payload seven{std::string{avro_codec}, "\x07"};
 const Payload list{std::string{json_codec}, "[1]"};
-const history::Failure declined{"app::Declined", "app.declined", "no funds", true, list};
+const history::Failure declined{"app::Declined", "app.declined", "no funds", true, list, 51,
+                                "shop.cpp:7"};
 
 Definition whole_definition() {
   Definition definition{"invoice", "app::Invoice", "sha256:1", {}, "fast", "bills"};
@@ -57,24 +58,26 @@ std::vector<Spelling> one_of_each_command() {
   const history::GroupPath path{{Group::Kind::mixed, 1, 3, 0}, {Group::Kind::timer, 1, 2, 1}};
   const std::string path_json = R"("group":[{"kind":"mixed","base":1,"size":3,"index":0},)"
                                 R"({"kind":"timer","base":1,"size":2,"index":1}])";
+  const std::string policy_json =
+      R"("retry_policy":{"max_attempts":0,"backoff_seconds":[1,60],"start_to_close_timeout":2,)"
+      R"("schedule_to_start_timeout":3,"schedule_to_close_timeout":4,"heartbeat_timeout":5,)"
+      R"("non_retryable_error_types":["app.declined"]})";
   const std::string definition_json =
       R"("definition":{"workflow_type":"invoice","workflow_class":"app::Invoice",)"
       R"("fingerprint":"sha256:1","declared":{"signals":[{"name":"approve"}]},)"
       R"("connection":"fast","queue":"bills"})";
   const std::string failure_json =
       R"("failure":{"class":"app::Declined","type":"app.declined","message":"no funds",)"
-      R"("non_retryable":true,"properties":{"codec":"json","blob":"[1]"}})";
+      R"("non_retryable":true,"properties":{"codec":"json","blob":"[1]"},"code":51,)"
+      R"("stack_trace":"shop.cpp:7"})";
   const Value::Map note{{"note", "x"}};
 
   return {
       {"ScheduleActivity",
        ScheduleActivity{1, "charge", seven, "fast", "bills", policy, path, true},
        R"({"type":"schedule_activity","step":1,"activity_type":"charge",)"
-       R"("arguments":{"codec":"avro","blob":"Bw=="},"connection":"fast","queue":"bills",)"
-       R"("retry_policy":{"max_attempts":0,"backoff_seconds":[1,60],"start_to_close_timeout":2,)"
-       R"("schedule_to_start_timeout":3,"schedule_to_close_timeout":4,"heartbeat_timeout":5,)"
-       R"("non_retryable_error_types":["app.declined"]},)" +
-           path_json + R"(,"local":true})"},
+       R"("arguments":{"codec":"avro","blob":"Bw=="},"connection":"fast","queue":"bills",)" +
+           policy_json + "," + path_json + R"(,"local":true})"},
       {"StartTimer", StartTimer{2, 60, path},
        R"({"type":"start_timer","step":2,"delay_seconds":60,)" + path_json + "}"},
       {"RecordSideEffect", RecordSideEffect{3, list},
@@ -109,11 +112,11 @@ std::vector<Spelling> one_of_each_command() {
        R"({"type":"fail_update","update_id":"u2","category":"timeout",)" + failure_json + "}"},
       {"StartChild",
        StartChild{11, whole_definition(), list, "bill-7", false,
-                  history::ParentClosePolicy::terminate, 90, 80, path},
+                  history::ParentClosePolicy::terminate, 90, 80, policy, path},
        R"({"type":"start_child","step":11,)" + definition_json +
            R"(,"arguments":{"codec":"json","blob":"[1]"},"instance_id":"bill-7",)"
            R"("policy":"terminate","execution_timeout_seconds":90,"run_timeout_seconds":80,)" +
-           path_json + "}"},
+           policy_json + "," + path_json + "}"},
       {"SignalChild", SignalChild{ChildCallId{"k1"}, CommandId{"c1"}, "hurry", list},
        R"({"type":"signal_child","call_id":"k1","command_id":"c1","name":"hurry",)"
        R"("arguments":{"codec":"json","blob":"[1]"}})"},

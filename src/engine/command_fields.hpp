@@ -173,6 +173,7 @@ void command_fields(F& f, history::Is<StartChild> auto& c) {
   f("policy", c.policy, history::ParentClosePolicy::abandon);
   f("execution_timeout_seconds", c.execution_timeout);
   f("run_timeout_seconds", c.run_timeout);
+  f("retry_policy", c.retry_policy, history::RetryPolicy{});
   f("group", c.group, history::GroupPath{});
 }
 

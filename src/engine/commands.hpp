@@ -47,7 +47,7 @@ struct StartCommand {
   std::optional<history::Seconds> execution_timeout;
   std::optional<history::Seconds> run_timeout;
   std::string source = "native";
-  Shared<HostedActivity> hosted = {};  // with the reserved type, and only then
+  Shared<HostedActivity> hosted = {};                 // with the reserved type, and only then
   Shared<history::ScheduleTriggered> triggered = {};  // by a schedule
 };
 
@@ -203,6 +203,7 @@ struct StartChild {
   history::ParentClosePolicy policy = history::ParentClosePolicy::abandon;
   std::optional<history::Seconds> execution_timeout = {};
   std::optional<history::Seconds> run_timeout = {};
+  history::RetryPolicy retry_policy = {};  // without its timeouts
   history::GroupPath group = {};
 };
 

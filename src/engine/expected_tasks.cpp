@@ -65,6 +65,11 @@ class Wakes {
   const Run& before_;
 };
 
+// The first attempt of a child begins at once, a later one after a pause.
+Timestamp begins_at(const RunState& state) {
+  return later(state.started_at, state.start.lineage ? state.start.lineage->retry_backoff : 0);
+}
+
 }  // namespace
 
 std::optional<Timestamp> unseen_since(std::span<const Event> events) {
@@ -75,6 +80,7 @@ std::optional<Timestamp> unseen_since(std::span<const Event> events) {
     if (wakes && !*wakes) since.reset();
     if (wakes && *wakes && !since) since = event.recorded_at;
     if (!history::apply(run.state, event)) return std::nullopt;
+    if (since) since = std::max(*since, begins_at(run.state));
   }
   return run.state.open() ? since : std::nullopt;
 }
@@ -123,7 +129,8 @@ std::vector<Task> expected_tasks(const Run& run) {
     tasks.push_back(task_for(run, *run.workflow_task, TaskType::workflow));
   } else if (wants_workflow_task(state)) {
     tasks.push_back(
-        task_for(run, workflow_task_key(run, state.last_recorded_at), TaskType::workflow));
+        task_for(run, workflow_task_key(run, std::max(state.last_recorded_at, begins_at(state))),
+                 TaskType::workflow));
   }
   return tasks;
 }

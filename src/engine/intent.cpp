@@ -101,6 +101,18 @@ class Receive {
 
 }  // namespace
 
+namespace {
+
+// Is it meant for the instance, which has gone on as another run? All of it is when the run has
+// continued; one that failed and is run again still hears of its own children.
+bool moves_on(const Run& run, const EventBody& says) {
+  return run.state.continued() || std::holds_alternative<SignalReceived>(says) ||
+         std::holds_alternative<CancelRequested>(says) ||
+         std::holds_alternative<TerminateRequested>(says);
+}
+
+}  // namespace
+
 Decision decide_intent(const Run& run, const Task& task, const Context& context) {
   Decision decision;
   decision.tasks.push_back(remove(task.key));
@@ -108,10 +120,9 @@ Decision decide_intent(const Run& run, const Task& task, const Context& context)
   // A note that cannot be read says nothing; it must not come back for ever.
   if (!says || says->size() != 1) return decision;
   if (was_heard(run, says->front())) return decision;
-  if (!run.state.continued_as.empty()) {
-    // Meant for the instance, which has moved on.
+  if (!run.state.followed_by.empty() && moves_on(run, says->front())) {
     Task follows = task;
-    follows.run_id = run.state.continued_as;
+    follows.run_id = run.state.followed_by;
     follows.key = {context.now, task_id(follows.run_id, context.ids.task_suffix())};
     decision.tasks.push_back(put(std::move(follows)));
     return decision;

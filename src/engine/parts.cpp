@@ -39,12 +39,26 @@ EventBody seen_by_parent(const Run& child, const ChildCallId& call, const EventB
     return ChildRunFailed{call, child.id, FailureId{context.ids.ulid()}, std::move(reason),
                           std::move(failure)};
   };
+  const auto again = [&](const RunId& next) -> EventBody {
+    const Lineage& lineage = *child.state.start.lineage;
+    return ChildRunStarted{call,
+                           next,
+                           child.state.start.run_number + 1,
+                           lineage.retry_attempt + 1,
+                           child.id.str(),
+                           backoff_after(lineage.retry_policy, lineage.retry_attempt)};
+  };
   return std::visit(
       overloaded{[&](const WorkflowCompleted& e) -> EventBody {
                    return ChildRunCompleted{call, child.id, e.output};
                  },
-                 [&](const WorkflowFailed& e) { return failed("failed", e.failure); },
-                 [&](const WorkflowTimedOut& e) { return failed("timed_out", failure_of(e)); },
+                 [&](const WorkflowFailed& e) {
+                   return e.retried_as.empty() ? failed("failed", e.failure) : again(e.retried_as);
+                 },
+                 [&](const WorkflowTimedOut& e) {
+                   return e.retried_as.empty() ? failed("timed_out", failure_of(e))
+                                               : again(e.retried_as);
+                 },
                  [&](const WorkflowCancelled& e) -> EventBody {
                    return ChildRunCancelled{call, child.id, FailureId{context.ids.ulid()},
                                             failure_of(e).message};
@@ -238,6 +252,12 @@ void close_run(const Run& run, const Opened& opened, EventBody terminal, Decisio
     decision.tasks.push_back(remove(task));
   }
 
+  if (auto next = next_attempt(run, terminal, context)) {
+    if (auto* failed = std::get_if<WorkflowFailed>(&terminal)) failed->retried_as = next->run.id;
+    if (auto* late = std::get_if<WorkflowTimedOut>(&terminal)) late->retried_as = next->run.id;
+    decision.opens.push_back(*std::move(next));
+  }
+
   const std::string reason{closed_reason(terminal)};
   const bool continues = std::holds_alternative<WorkflowContinuedAsNew>(terminal);
   const Shared<Lineage>& lineage = run.state.start.lineage;
@@ -273,6 +293,9 @@ NewRun open_run(RunId id, std::vector<EventBody> events, const Context& context)
   stage(opened.run, first, context.now);
   opened.events = std::move(first.events);
   auto task = workflow_task(opened.run, context);
+  if (const auto& lineage = opened.run.state.start.lineage) {
+    task.task.key.available_at += std::chrono::seconds{lineage->retry_backoff};
+  }
   opened.run.workflow_task = task.task.key;
   opened.tasks.push_back(std::move(task));
   if (auto key = deadline_key(opened.run)) {

@@ -40,6 +40,9 @@ void put_tasks_of(const Run& run, const ActivityScheduled& activity, Timestamp n
 // What may be scheduled, in one spelling: history stores "for ever" as 0 and reads every 0 as that,
 // so a policy that said 0 would mean one thing before a restart and another after it.
 RetryPolicy normalized(RetryPolicy policy);
+// Is another attempt allowed after so many that failed, the last one like this, and how long after?
+bool may_retry(const RetryPolicy& policy, std::int64_t failed_attempts, const Failure& failure);
+Seconds backoff_after(const RetryPolicy& policy, std::int64_t failed_attempts);
 
 inline Timestamp time_of(const Run& run, const Context& context) {
   return std::max(context.now, run.state.last_recorded_at);
@@ -85,11 +88,14 @@ std::optional<Task> tell_parent(const Run& child, const EventBody& event, const 
 // To a child, that its parent has closed; absent when that is nothing to it.
 std::optional<Task> tell_child(const Run& parent, const OpenChild& child, std::string_view reason,
                                const Context& context);
+// The run that follows a child's run which ends like this, should its call allow another attempt.
+std::optional<NewRun> next_attempt(const Run& child, const EventBody& terminal,
+                                   const Context& context);
 // How the end of a run looks from its parent's side.
 EventBody seen_by_parent(const Run& child, const ChildCallId& call, const EventBody& terminal,
                          const Context& context);
 
-// A new run's first events, folded; its code waits for a workflow task.
+// A new run's first events, folded; its code waits for a workflow task, which may be a while off.
 NewRun open_run(RunId id, std::vector<EventBody> events, const Context& context);
 
 // Would more work of that group's steps still be open? Then one success wakes nobody.

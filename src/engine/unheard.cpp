@@ -54,8 +54,7 @@ std::optional<Task> unheard_by_parent(const Run& child, std::span<const Event> e
   const ChildCallId call{lineage->call_id};
   const auto entry = std::ranges::find(parent.state.children, call, &OpenChild::id);
   if (entry == parent.state.children.end()) return std::nullopt;
-  const bool continued = !child.state.continued_as.empty();
-  if (continued) {
+  if (!child.state.followed_by.empty()) {
     const bool known = std::ranges::find(news, child.id) == news.end();
     if (!parent.state.open() || known) return std::nullopt;
   } else if (!parent.state.open() && entry->policy == ParentClosePolicy::abandon) {
@@ -72,7 +71,7 @@ std::optional<Task> unheard_by_parent(const Run& child, std::span<const Event> e
 std::optional<Task> unheard_by_child(const Run& parent, const OpenChild& entry, const Run& child,
                                      const Context& context) {
   // A continued parent goes on: its children have nothing to hear. A closed child hears nothing.
-  if (parent.state.open() || !parent.state.continued_as.empty() || !child.state.open()) {
+  if (parent.state.open() || parent.state.continued() || !child.state.open()) {
     return std::nullopt;
   }
   auto task = tell_child(parent, entry, parent.state.closed_reason, context);

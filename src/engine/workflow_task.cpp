@@ -270,6 +270,7 @@ class WorkflowTask {
     lineage.parent_run_id = from.parent_run_id;
     lineage.parent_step = c.step;
     lineage.call_id = from.child_call_id;
+    lineage.retry_policy = retries_of(c);
     Command facts = next_command(0, "workflow", context_);
     facts.context = std::move(from);
 
@@ -281,11 +282,19 @@ class WorkflowTask {
     all_.opens.push_back(
         open_run(child.run_id, {StartAccepted{std::move(facts), "started_new"}, std::move(start)},
                  at_now()));
-    all_.events.emplace_back(ChildWorkflowScheduled{child.id, c.step, c.definition.workflow_type,
-                                                    child.instance_id, c.policy, c.group});
+    all_.events.emplace_back(scheduled(c, child));
     all_.events.emplace_back(ChildRunStarted{child.id, child.run_id, 1});
     opened_.children.push_back(std::move(child));
     return {};
+  }
+
+  static ChildWorkflowScheduled scheduled(const StartChild& c, const OpenChild& child) {
+    return {child.id, c.step,       c.definition.workflow_type, child.instance_id, c.policy,
+            c.group,  retries_of(c)};
+  }
+  // One attempt is no policy, whatever pauses it names.
+  static RetryPolicy retries_of(const StartChild& c) {
+    return c.retry_policy.max_attempts == 1 ? RetryPolicy{} : normalized(c.retry_policy);
   }
 
   // By this run itself, or by a child of the same decision.
@@ -298,8 +307,7 @@ class WorkflowTask {
 
   // Ids are for life, so the child cannot be: the call fails, and its run never comes into being.
   Result<void> refuse(const StartChild& c, const OpenChild& child) {
-    all_.events.emplace_back(ChildWorkflowScheduled{child.id, c.step, c.definition.workflow_type,
-                                                    child.instance_id, c.policy, c.group});
+    all_.events.emplace_back(scheduled(c, child));
     all_.events.emplace_back(ChildRunFailed{
         child.id, child.run_id, FailureId{context_.ids.ulid()}, "failed",
         Failure{"dw::NonRetryableError",
@@ -360,6 +368,7 @@ class WorkflowTask {
     if (before.lineage) {
       lineage = *before.lineage;
       lineage.inherited_children.clear();
+      lineage.retry_backoff = 0;  // it has passed
     }
     lineage.continued_from_run_id = run_.id.str();
     const auto inherit = [&](const OpenChild& child) {

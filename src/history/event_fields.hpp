@@ -58,6 +58,10 @@ void visit_fields(F& f, Is<Lineage> auto& l) {
   f("child_call_id", l.call_id, std::string{});
   f("continued_from_run_id", l.continued_from_run_id, std::string{});
   f("inherited_children", l.inherited_children, std::vector<InheritedChild>{});
+  f("retry_policy", l.retry_policy, RetryPolicy{});
+  f("retry_attempt", l.retry_attempt, std::int64_t{1});
+  f("retry_of_child_workflow_run_id", l.retry_of_run_id, std::string{});
+  f("retry_backoff_seconds", l.retry_backoff, Seconds{0});
 }
 
 template <typename F>
@@ -67,6 +71,8 @@ void visit_fields(F& f, Is<Failure> auto& x) {
   f("message", x.message);
   f("non_retryable", x.non_retryable, false);
   f("properties", x.properties);
+  f("code", x.code, std::int64_t{0});
+  f("stack_trace", x.stack_trace, std::string{});
 }
 
 template <typename F>
@@ -333,6 +339,7 @@ void visit_fields(F& f, Is<ChildWorkflowScheduled> auto& e) {
   f("child_workflow_instance_id", e.instance_id);
   f("parent_close_policy", e.policy, ParentClosePolicy::abandon);
   f("parallel_group_path", e.group, GroupPath{});
+  f("retry_policy", e.retry_policy, RetryPolicy{});
 }
 
 template <typename F>
@@ -340,6 +347,9 @@ void visit_fields(F& f, Is<ChildRunStarted> auto& e) {
   f("child_call_id", e.call_id);
   f("child_workflow_run_id", e.run_id);
   f("child_run_number", e.run_number, std::int64_t{1});
+  f("retry_attempt", e.retry_attempt, std::int64_t{1});
+  f("retry_of_child_workflow_run_id", e.retry_of_run_id, std::string{});
+  f("retry_backoff_seconds", e.retry_backoff, Seconds{0});
 }
 
 template <typename F>
@@ -435,6 +445,7 @@ template <typename F>
 void visit_fields(F& f, Is<WorkflowTimedOut> auto& e) {
   f("failure_id", e.failure_id);
   f("timeout_kind", e.timeout_kind);
+  f("retried_to_run_id", e.retried_as, RunId{});
 }
 
 template <typename F>
@@ -447,6 +458,7 @@ void visit_fields(F& f, Is<WorkflowFailed> auto& e) {
   f("failure_id", e.failure_id);
   f("failure_category", e.category);
   f("exception", e.failure);
+  f("retried_to_run_id", e.retried_as, RunId{});
 }
 
 template <typename F>

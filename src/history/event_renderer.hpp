@@ -118,6 +118,8 @@ class EventRenderer {
   void started_keys();
   void declared_keys(const Declarations& declared);
   void lineage_keys(const Lineage& lineage);
+  // How often a child is run, and which of those runs this is.
+  void child_retry_keys(const RetryPolicy& policy, std::int64_t attempt, std::string_view after);
   void deadlines();
   void closes(std::string_view type, std::string_view outcome, const Command& by,
               const std::string& reason);

@@ -51,6 +51,8 @@ struct Failure {
   std::string message;
   bool non_retryable = false;
   std::optional<Payload> properties = {};  // of a registered exception: what it carried
+  std::int64_t code = 0;                   // where its language has such a thing
+  std::string stack_trace = {};            // as the worker wrote it, its beginning if it was long
   friend bool operator==(const Failure&, const Failure&) = default;
 };
 
@@ -95,6 +97,10 @@ struct Lineage {
   std::string call_id;
   std::string continued_from_run_id;
   std::vector<InheritedChild> inherited_children;
+  RetryPolicy retry_policy = {};     // of the call: how often the child is run, should it fail
+  std::int64_t retry_attempt = 1;    // which of those runs this is
+  std::string retry_of_run_id = {};  // the run before, of all but the first
+  Seconds retry_backoff = 0;         // from there to the first workflow task
   friend bool operator==(const Lineage&, const Lineage&) = default;
 };
 
@@ -278,7 +284,7 @@ struct ScheduleTriggered {
   std::string cron_expression = {};  // the first; empty when it has none
   std::string timezone = {};
   std::string overlap_policy = {};
-  std::int64_t trigger_number = 0;                  // from 1
+  std::int64_t trigger_number = 0;                // from 1
   std::optional<Timestamp> occurrence_time = {};  // when it was due; absent when it was triggered
   friend bool operator==(const ScheduleTriggered&, const ScheduleTriggered&) = default;
 };
@@ -385,14 +391,19 @@ struct ChildWorkflowScheduled {
   InstanceId instance_id;
   ParentClosePolicy policy = ParentClosePolicy::abandon;
   GroupPath group;
+  RetryPolicy retry_policy = {};
   friend bool operator==(const ChildWorkflowScheduled&, const ChildWorkflowScheduled&) = default;
 };
 
-// Its first run, or the one that follows when the child continued as new.
+// Its first run, or the one that follows: when the child continued as new, or failed and is run
+// again.
 struct ChildRunStarted {
   ChildCallId call_id;
   RunId run_id;
   std::int64_t run_number = 1;
+  std::int64_t retry_attempt = 1;
+  std::string retry_of_run_id = {};  // the run that failed
+  Seconds retry_backoff = 0;
   friend bool operator==(const ChildRunStarted&, const ChildRunStarted&) = default;
 };
 
@@ -494,6 +505,7 @@ struct WorkflowTerminated {
 struct WorkflowTimedOut {
   FailureId failure_id;
   std::string timeout_kind;  // execution_timeout, run_timeout
+  RunId retried_as = {};     // of a child that is run again
   friend bool operator==(const WorkflowTimedOut&, const WorkflowTimedOut&) = default;
 };
 
@@ -506,6 +518,7 @@ struct WorkflowFailed {
   FailureId failure_id;
   std::string category;  // application, structural_limit, task_failure, …
   Failure failure;
+  RunId retried_as = {};  // of a child that is run again
   friend bool operator==(const WorkflowFailed&, const WorkflowFailed&) = default;
 };
 

@@ -313,7 +313,9 @@ class Apply {
     return end(RunStatus::terminated, "terminated", "terminated", failure_of(e));
   }
   Result<void> operator()(const WorkflowTimedOut& e) {
-    return end(RunStatus::failed, "timed_out", "timeout", failure_of(e));
+    DW_TRY_VOID(end(RunStatus::failed, "timed_out", "timeout", failure_of(e)));
+    s.followed_by = e.retried_as;
+    return {};
   }
   Result<void> operator()(const WorkflowCompleted& e) {
     DW_TRY_VOID(end(RunStatus::completed, "completed", "", std::nullopt));
@@ -321,13 +323,15 @@ class Apply {
     return {};
   }
   Result<void> operator()(const WorkflowFailed& e) {
-    return end(RunStatus::failed, "failed", e.category, e.failure);
+    DW_TRY_VOID(end(RunStatus::failed, "failed", e.category, e.failure));
+    s.followed_by = e.retried_as;
+    return {};
   }
   Result<void> operator()(const WorkflowContinuedAsNew& e) {
     DW_TRY_VOID(nothing_open());  // before the step: a refused event changes nothing
     DW_TRY_VOID(step(e.step));
     DW_TRY_VOID(end(RunStatus::completed, "continued", "", std::nullopt));
-    s.continued_as = e.run_id;
+    s.followed_by = e.run_id;
     // Nobody waits here any more: the next run has them.
     s.children.clear();
     s.signals.clear();
@@ -520,7 +524,8 @@ std::optional<Timestamp> RunState::execution_deadline() const {
 
 std::optional<Timestamp> RunState::run_deadline() const {
   if (!start.run_timeout) return std::nullopt;
-  return later(started_at, *start.run_timeout);
+  const Seconds pause = start.lineage ? start.lineage->retry_backoff : 0;
+  return later(later(started_at, pause), *start.run_timeout);
 }
 
 std::optional<Timestamp> RunState::deadline() const {

@@ -18,6 +18,8 @@ history::Failure full_failure() {
   auto failed = failure("it \"broke\"\n\xe2\x82\xac", "app::Broken<int>", "app.broken");
   failed.non_retryable = true;
   failed.properties = json("{\"card\":4}");
+  failed.code = 402;
+  failed.stack_trace = "pay.py:7 in charge";
   return failed;
 }
 
@@ -58,7 +60,11 @@ history::Lineage full_lineage() {
           {{ChildCallId{"k7"}, InstanceId{"payment-k7"}, RunId{"run7"},
             history::ParentClosePolicy::terminate},
            {ChildCallId{"k8"}, InstanceId{"payment-k8"}, RunId{"run9"},
-            history::ParentClosePolicy::abandon}}};
+            history::ParentClosePolicy::abandon}},
+          full_policy(),
+          2,
+          "run6",
+          5};
 }
 
 }  // namespace
@@ -95,6 +101,14 @@ history::ConditionWaitOpened full_condition() {
   auto event = of_step(4, condition_wait_opened("w1", "paid", 60));
   event.fingerprint = "sha256:34";
   event.occurrence = "condition-wait:0";
+  return event;
+}
+
+history::ChildWorkflowScheduled full_child() {
+  auto event = of_step(
+      4, in_barrier(full_path(),
+                    child_scheduled("k1", "payment", history::ParentClosePolicy::terminate)));
+  event.retry_policy = full_policy();
   return event;
 }
 
@@ -197,12 +211,10 @@ DW_SAMPLE(ConditionWaitSatisfied, (history::ConditionWaitSatisfied{WaitId{"w1"},
           condition_wait_satisfied("w1"))
 DW_SAMPLE(ConditionWaitTimedOut, (history::ConditionWaitTimedOut{WaitId{"w1"}, at("09:07")}),
           condition_wait_timed_out("w1"))
-DW_SAMPLE(ChildWorkflowScheduled,
-          of_step(4,
-                  in_barrier(full_path(), child_scheduled("k1", "payment",
-                                                          history::ParentClosePolicy::terminate))),
-          of_step(1, child_scheduled("k1")))
-DW_SAMPLE(ChildRunStarted, child_run_started("k1", "run2", 2), child_run_started("k1", "run2"))
+DW_SAMPLE(ChildWorkflowScheduled, full_child(), of_step(1, child_scheduled("k1")))
+DW_SAMPLE(ChildRunStarted,
+          (history::ChildRunStarted{ChildCallId{"k1"}, RunId{"run2"}, 2, 2, "run1", 5}),
+          child_run_started("k1", "run2"))
 DW_SAMPLE(ChildRunCompleted,
           (history::ChildRunCompleted{ChildCallId{"k1"}, RunId{"run2"}, binary()}),
           child_run_completed("k1", "run2"))
@@ -230,10 +242,13 @@ DW_SAMPLE(TerminateRequested, terminate_requested(full_command(), "why"),
           terminate_requested(command("c1", 1)))
 DW_SAMPLE(WorkflowCancelled, workflow_cancelled("f1", "why"), workflow_cancelled("f1"))
 DW_SAMPLE(WorkflowTerminated, workflow_terminated("f1", "why"), workflow_terminated("f1"))
-DW_SAMPLE(WorkflowTimedOut, workflow_timed_out("f1", "run_timeout"),
+DW_SAMPLE(WorkflowTimedOut,
+          (history::WorkflowTimedOut{FailureId{"f1"}, "run_timeout", RunId{"run2"}}),
           workflow_timed_out("f1", "execution_timeout"))
 DW_SAMPLE(WorkflowCompleted, history::WorkflowCompleted{binary()}, workflow_completed())
-DW_SAMPLE(WorkflowFailed, workflow_failed("f1", full_failure(), "structural_limit"),
+DW_SAMPLE(WorkflowFailed,
+          (history::WorkflowFailed{FailureId{"f1"}, "structural_limit", full_failure(),
+                                   RunId{"run2"}}),
           workflow_failed("f1", failure("broke")))
 DW_SAMPLE(WorkflowContinuedAsNew, of_step(4, workflow_continued_as_new("run2", 3)),
           of_step(1, workflow_continued_as_new("run2")))

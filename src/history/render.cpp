@@ -140,14 +140,15 @@ void EventRenderer::exception(const Failure& failure, bool with_code) {
   text("exception_type", failure.exception_type);
   out_.field("exception_class", view(failure.exception_class))
       .field("message", view(failure.message));
-  if (with_code) out_.field("code", 0);
+  if (with_code) out_.field("code", failure.code);
   out_.key("exception");
   exception_payload(failure);
 }
 void EventRenderer::exception_payload(const Failure& failure) {
   out_.begin_object().field("class", view(failure.exception_class));
   text("type", failure.exception_type);
-  out_.field("message", view(failure.message)).field("code", 0);
+  out_.field("message", view(failure.message)).field("code", failure.code);
+  text("stack_trace", failure.stack_trace);
   if (failure.properties && r_.reader_ == Reader::worker) {
     bare_payload("details", *failure.properties);
     out_.field("details_payload_codec", view(failure.properties->codec));
@@ -273,6 +274,7 @@ void EventRenderer::lineage_keys(const Lineage& lineage) {
   }
   text("child_call_id", lineage.call_id);
   text("continued_from_run_id", lineage.continued_from_run_id);
+  child_retry_keys(lineage.retry_policy, lineage.retry_attempt, lineage.retry_of_run_id);
   // The link that led here: from the run before, else from the parent.
   text("workflow_link_id",
        lineage.continued_from_run_id.empty() ? view(lineage.call_id) : r_.run_id_.view());
@@ -434,6 +436,7 @@ Result<void> EventRenderer::operator()(const WorkflowTimedOut& e) {
       .field("message", view(failure.message))
       .field("exception_class", view(failure.exception_class));
   deadlines();
+  text("retried_to_run_id", e.retried_as.view());
   return {};
 }
 Result<void> EventRenderer::operator()(const WorkflowCompleted& e) {
@@ -446,6 +449,7 @@ Result<void> EventRenderer::operator()(const WorkflowFailed& e) {
       .field("source_id", r_.run_id_.view())
       .field("non_retryable", e.failure.non_retryable);
   exception(e.failure, /*with_code=*/false);
+  text("retried_to_run_id", e.retried_as.view());
   return {};
 }
 Result<void> EventRenderer::operator()(const WorkflowContinuedAsNew& e) {

@@ -7,6 +7,7 @@ Result<void> EventRenderer::operator()(const ChildWorkflowScheduled& e) {
   Child child{e, {}, 0};
   child_keys(child);
   out_.field("parent_close_policy", to_string(e.policy));
+  child_retry_keys(e.retry_policy, 1, {});
   r_.children_.insert_or_assign(e.call_id, std::move(child));
   return {};
 }
@@ -17,6 +18,8 @@ Result<void> EventRenderer::operator()(const ChildRunStarted& e) {
   child->run_number = e.run_number;
   child_keys(*child);
   out_.field("parent_close_policy", to_string(child->scheduled.policy));
+  child_retry_keys(child->scheduled.retry_policy, e.retry_attempt, e.retry_of_run_id);
+  if (e.retry_attempt > 1) out_.field("retry_backoff_seconds", e.retry_backoff);
   return {};
 }
 
@@ -60,6 +63,15 @@ Result<void> EventRenderer::operator()(const ParentClosePolicyFailed& e) {
 }
 
 // ---- their keys
+
+void EventRenderer::child_retry_keys(const RetryPolicy& policy, std::int64_t attempt,
+                                     std::string_view after) {
+  if (policy == RetryPolicy{}) return;
+  out_.key("retry_policy");
+  retry_policy(policy);
+  if (attempt == 1) return;
+  out_.field("retry_attempt", attempt).field("retry_of_child_workflow_run_id", after);
+}
 
 Result<Renderer::Child*> EventRenderer::find(const ChildCallId& id) const {
   return find(r_.children_, id, "the child is not open");

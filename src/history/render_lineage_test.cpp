@@ -44,6 +44,19 @@ TEST(RenderedStart, OfAChildNamesItsParent) {
   EXPECT_FALSE(payload.contains("continued_from_run_id"));
 }
 
+TEST(RenderedStart, OfAChildThatIsRunAgainNamesTheRunThatFailed) {
+  auto start = workflow_started("payment");
+  history::Lineage lineage{"order-1", "run0", 3, "k1", {}, {}};
+  lineage.retry_policy = tries(3);
+  lineage.retry_attempt = 2;
+  lineage.retry_of_run_id = "run7";
+  start.lineage = std::move(lineage);
+  const auto payload = last_payload({start});
+  EXPECT_EQ(json_at(payload, "retry_attempt"), "2");
+  EXPECT_EQ(text_at(payload, "retry_of_child_workflow_run_id"), "run7");
+  EXPECT_EQ(json_at(payload.at("retry_policy").as_object(), "max_attempts"), "3");
+}
+
 TEST(RenderedStart, OfANextRunShowsWhatItTookOver) {
   const auto payload = last_payload({full_start()});
   EXPECT_EQ(text_at(payload, "continued_from_run_id"), "run8");

@@ -285,14 +285,15 @@ constexpr RenderedKey overdue[] = {{"timeout_kind", required},
                                    {"exception_class", required},
                                    {"execution_deadline_at", optional},
                                    {"run_deadline_at", optional}};
-constexpr auto workflow_timed_out = keys(on_failure, overdue);
+constexpr RenderedKey if_run_again[] = {{"retried_to_run_id", optional}};
+constexpr auto workflow_timed_out = keys(on_failure, overdue, if_run_again);
 
 constexpr RenderedKey output[] = {{"output", required}, {"payload_codec", required}};
 constexpr auto workflow_completed = keys(output);
 
 constexpr RenderedKey source[] = {
     {"source_kind", required}, {"source_id", required}, {"non_retryable", required}};
-constexpr auto workflow_failed = keys(on_failure, source, on_exception);
+constexpr auto workflow_failed = keys(on_failure, source, on_exception, if_run_again);
 
 constexpr RenderedKey continued[] = {{"sequence", required},
                                      {"continued_to_run_id", required},

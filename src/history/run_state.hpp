@@ -142,10 +142,11 @@ struct RunState {
   std::string closed_reason;  // completed, failed, timed_out, cancelled, terminated, continued
   Timestamp started_at;
   Timestamp closed_at;
-  RunId continued_as;                        // the run that follows a continued one
-  std::vector<OpenActivity> activities;      // in step order
-  std::vector<OpenTimer> timers;             // in step order
-  std::vector<OpenCondition> conditions;     // in step order
+  RunId followed_by;                      // the run its instance goes on with: it continued as new,
+                                          // or is a child that is run again
+  std::vector<OpenActivity> activities;   // in step order
+  std::vector<OpenTimer> timers;          // in step order
+  std::vector<OpenCondition> conditions;  // in step order
   std::vector<OpenSignalWait> signal_waits;  // in step order
   std::vector<OpenChild> children;           // in step order; those of a closed run until its close
                                              // policy has reached them
@@ -168,6 +169,8 @@ struct RunState {
   std::optional<Failure> failure;  // of a run that ended any other way
   std::string failure_category;
 
+  // Its children and what it had yet to hear are the next run's.
+  bool continued() const { return closed_reason == "continued"; }
   bool open() const { return status != RunStatus::none && !is_terminal(status); }
   std::optional<Timestamp> deadline() const;  // the earlier of run and execution deadline
   std::optional<Timestamp> execution_deadline() const;

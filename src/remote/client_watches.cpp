@@ -97,7 +97,8 @@ void ClientWatches::hear(const WatchPtr& watch, Result<Said> said) {
     const bool listened_to = !watch->until || SteadyClock::now() < *watch->until;
     return listened_to ? enqueue(watch) : look();
   }
-  if (said->text("closed_reason") == "continued") return go_on_with_next_run(watch);
+  const Value* followed = said->body.find("followed");
+  if (followed && *followed == Value{true}) return go_on_with_next_run(watch);
   finish(watch, closed_run(*said, about));
 }
 

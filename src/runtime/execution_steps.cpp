@@ -20,6 +20,12 @@ std::optional<Seconds> seconds_of(const std::optional<std::chrono::seconds>& dur
   return std::max<Seconds>(duration->count(), 0);
 }
 
+std::vector<Seconds> counts_of(const std::vector<std::chrono::seconds>& durations) {
+  std::vector<Seconds> counts;
+  for (const auto duration : durations) counts.push_back(duration.count());
+  return counts;
+}
+
 RetryPolicy policy_for(const dw::detail::ActivityDefinition* definition,
                        const ActivityOptions& options) {
   RetryPolicy policy;
@@ -28,10 +34,7 @@ RetryPolicy policy_for(const dw::detail::ActivityDefinition* definition,
   const auto* backoff = options.backoff                              ? &*options.backoff
                         : definition && !definition->backoff.empty() ? &definition->backoff
                                                                      : nullptr;
-  if (backoff) {
-    policy.backoff_seconds.clear();
-    for (const auto delay : *backoff) policy.backoff_seconds.push_back(delay.count());
-  }
+  if (backoff) policy.backoff_seconds = counts_of(*backoff);
   policy.non_retryable_error_types = options.non_retryable_error_types;
   policy.start_to_close_timeout = seconds_of(options.start_to_close);
   policy.schedule_to_start_timeout = seconds_of(options.schedule_to_start);
@@ -235,6 +238,9 @@ engine::StartChild Execution::start_child(std::int64_t number, std::string_view 
   command.policy = static_cast<ParentClosePolicy>(options.parent_close);
   command.execution_timeout = seconds_of(options.execution_timeout);
   command.run_timeout = seconds_of(options.run_timeout);
+  command.retry_policy.max_attempts = options.max_attempts;  // 0 is for ever there, too
+  if (options.backoff) command.retry_policy.backoff_seconds = counts_of(*options.backoff);
+  command.retry_policy.non_retryable_error_types = options.non_retryable_error_types;
   return command;
 }
 

@@ -1,5 +1,6 @@
 #include "schedule/outcomes.hpp"
 
+#include "core/utf8.hpp"
 #include "schedule/passing.hpp"
 #include "schedule/starting.hpp"
 
@@ -18,13 +19,6 @@ Value instant_value(const std::optional<Timestamp>& at) {
 
 Value context_value(const Facts& facts) {
   return facts.command_context.value_or(Value{});
-}
-
-// A text cut to so many bytes, never through a character.
-std::string_view cut(std::string_view text, std::size_t most) {
-  if (text.size() <= most) return text;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;
-  return text.substr(0, most);
 }
 
 // ---- the ledger
@@ -333,7 +327,7 @@ Decision pause_instead(Judging judging, const Denial& denial) {
 Decision fail_it(Judging judging, std::string_view error) {
   auto& [decision, attempt, input] = judging;
   auto& schedule = decision.after;
-  const auto kept = cut(error, longest_kept_error);
+  const auto kept = utf8_beginning(error, longest_kept_error);
   ++schedule.failures_count;
   RecentAction recent{"failed", attempt.facts.now};
   recent.occurrence_time = attempt.occurrence_time;

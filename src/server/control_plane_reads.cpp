@@ -74,8 +74,8 @@ Answer ControlPlane::describe(const Call& call) {
   const auto loaded = parts_.store.load_run(wanted);
   if (!loaded) return failed(loaded.error(), call);
   if (!is_named(*loaded, call)) return no_such_run(call);
-  if (!run_of(call) && (*loaded)->row.closed_reason == "continued") {
-    // It went on as another run between the two looks; nobody is to take that for its end.
+  if (!run_of(call) && (*loaded)->row.closed_at) {
+    // Another run may have followed it between the two looks; nobody is to take that for the end.
     const auto since = parts_.store.find_instance(instance_of(call));
     if (since && *since && (*since)->current_run != current) return describe(call);
   }

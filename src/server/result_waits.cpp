@@ -29,6 +29,7 @@ Answer end_of(const RunId& run, const dispatch::ClosedRun& closed) {
   answer.body.emplace_back("closed", true);
   answer.body.emplace_back("status", history::to_string(closed.status));
   answer.body.emplace_back("closed_reason", closed.closed_reason);
+  answer.body.emplace_back("followed", closed.followed);
   answer.body.emplace_back("output_envelope",
                            closed.output ? envelope_of(*closed.output) : Value{});
   Value failure;

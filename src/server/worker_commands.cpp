@@ -1,5 +1,6 @@
 #include "server/worker_commands.hpp"
 
+#include "core/utf8.hpp"
 #include "server/retry_fields.hpp"
 
 #include <fmt/format.h>
@@ -167,6 +168,12 @@ std::optional<Payload> carried(Fields& fields, const Value::Map& exception) {
   return rest.empty() ? std::nullopt : std::optional{encoded(std::move(rest))};
 }
 
+// Where it was thrown: for people, who rarely read beyond its beginning.
+std::string sent_trace(Fields& fields) {
+  constexpr std::size_t longest_trace = 16 * 1024;
+  return std::string{utf8_beginning(fields.text("stack_trace", any_length), longest_trace)};
+}
+
 // There, but perhaps empty: not every exception has something to say.
 std::string sent_message(Fields& fields) {
   if (!fields.field("message")) fields.wrong("message", "is required");
@@ -185,6 +192,8 @@ history::Failure sent_failure(Fields& command) {
   if (failure.exception_class.empty()) failure.exception_class = fields.text("class", any_length);
   if (failure.exception_type.empty()) failure.exception_type = fields.text("type", any_length);
   failure.properties = carried(fields, *exception->if_map());
+  failure.code = fields.whole("code", INT64_MIN, no_limit).value_or(0);
+  failure.stack_trace = sent_trace(fields);
   command.also_wrong(fields.take_errors());
   return failure;
 }
@@ -219,8 +228,7 @@ WorkflowCommand wire_start_child(Fields& command) {
   for (const auto known : {Policy::abandon, Policy::request_cancel, Policy::terminate}) {
     if (policy == history::to_string(known)) child.policy = known;
   }
-  // Heard for its mistakes only: a child that failed is not started again.
-  read_retry_policy(command);
+  child.retry_policy = read_retry_policy(command);
   child.execution_timeout = command.whole("execution_timeout_seconds", 1, no_limit);
   child.run_timeout = command.whole("run_timeout_seconds", 1, no_limit);
   require_within(command, "run_timeout_seconds", child.run_timeout, "execution_timeout_seconds",
@@ -375,9 +383,10 @@ WireFailure read_failure(const Value* failure) {
   read.failure.non_retryable = fields.flag("non_retryable") || hopeless;
   read.failure.properties = sent_details(fields);
   // Nothing rests on these here, and a newer client may know more kinds than we do.
-  for (const auto* name : {"kind", "timeout_type", "stack_trace"}) fields.text(name, any_length);
+  for (const auto* name : {"kind", "timeout_type"}) fields.text(name, any_length);
   for (const auto* name : {"cancelled", "malformed_output"}) fields.flag(name);
-  fields.whole("code", INT64_MIN, no_limit);
+  read.failure.code = fields.whole("code", INT64_MIN, no_limit).value_or(0);
+  read.failure.stack_trace = sent_trace(fields);
   read.errors = fields.take_errors();
   return read;
 }

@@ -212,6 +212,8 @@ TEST(WorkerCommands, AChildIsStartedAsTheWorkerSaid) {
   EXPECT_EQ(child.policy, history::ParentClosePolicy::request_cancel);
   EXPECT_EQ(child.execution_timeout, 60);
   EXPECT_EQ(child.run_timeout, 60);
+  EXPECT_EQ(child.retry_policy.max_attempts, 2);
+  EXPECT_THAT(child.retry_policy.backoff_seconds, IsEmpty());
 }
 
 TEST(WorkerCommands, AChildIsLeftAloneUnlessItsParentSaysOtherwise) {
@@ -322,7 +324,7 @@ TEST(WorkerCommands, AnExceptionNamesItselfWhereTheCommandDoesNot) {
       R"({"type":"fail_workflow","message":"","exception_type":"Outer",
           "exception":{"type":"Inner","class":"shop.Inner","message":"declined","code":3}})");
   EXPECT_EQ(failed.category, "application");
-  EXPECT_EQ(failed.failure, (history::Failure{"shop.Inner", "Outer", "", false}));
+  EXPECT_EQ(failed.failure, (history::Failure{"shop.Inner", "Outer", "", false, {}, 3}));
 }
 
 TEST(WorkerCommands, AnExceptionKeepsWhatItCarries) {
@@ -460,8 +462,14 @@ TEST(WorkerFailure, SaysWhatWentWrong) {
           "cancelled":false,"details":)" +
       envelope(R"({"card":4})") + "}");
   EXPECT_THAT(heard_as.errors, IsEmpty()) << to_json(heard_as.errors);
-  EXPECT_EQ(heard_as.failure,
-            (history::Failure{"shop.Declined", "Declined", "declined", true, of(R"({"card":4})")}));
+  EXPECT_EQ(heard_as.failure, (history::Failure{"shop.Declined", "Declined", "declined", true,
+                                                of(R"({"card":4})"), 7, "at 1"}));
+}
+
+TEST(WorkerFailure, KeepsTheBeginningOfALongTrace) {
+  const auto heard_as =
+      failure_heard(R"({"message":"m","stack_trace":")" + std::string(20'000, 'x') + "\"}");
+  EXPECT_EQ(heard_as.failure.stack_trace, std::string(16 * 1024, 'x'));
 }
 
 TEST(WorkerFailure, MayHaveNothingToSay) {

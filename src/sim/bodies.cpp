@@ -115,6 +115,7 @@ Member relative(std::int64_t number, int depth) {
     case 3:
       member.type = "sim.hopeless";
       member.child = Numbers{detail, detail / 2};
+      member.attempts = static_cast<int>(1 + detail % 3);
       break;
     case 4:
       member.type = "sim.dice";
@@ -124,6 +125,7 @@ Member relative(std::int64_t number, int depth) {
       member.type = "sim.patience";
       member.child = Numbers{detail, detail % 20};
       member.run_timeout = std::chrono::seconds{1 + detail % 15};
+      member.attempts = static_cast<int>(1 + detail % 2);
       break;
     case 6:
       member.type = depth > 0 ? "sim.family" : "sim.naps";

@@ -159,6 +159,8 @@ void Checker::read_on(const RunId& id) {
                           run.state.start.run_number == 1;
     counters_.continued +=
         run.state.start.lineage && !run.state.start.lineage->continued_from_run_id.empty();
+    counters_.run_again +=
+        run.state.start.lineage && !run.state.start.lineage->retry_of_run_id.empty();
   }
   if (run.state.open() && !was_open) ++open_;
   if (!run.state.open() && was_open) --open_;
@@ -183,7 +185,7 @@ void Checker::check_fresh(const Run& run) {
     expect(!continues, "{} continues a run that is not there", name_of(run));
   } else if (continues) {
     expect(lineage->continued_from_run_id == before->row.run_id.str() &&
-               before->state.continued_as == run.row.run_id,
+               before->state.followed_by == run.row.run_id,
            "{}: its runs do not follow each other", name_of(run));
     // What was not taken up goes along, in its order, and nothing else does.
     std::vector<std::string> carried;
@@ -196,11 +198,19 @@ void Checker::check_fresh(const Run& run) {
     }
     expect(carried == before->carried, "{}: {} messages were left over, {} went along",
            name_of(run), before->carried.size(), carried.size());
+  } else if (lineage && lineage->retry_attempt > 1) {
+    expect(lineage->retry_of_run_id == before->row.run_id.str() &&
+               before->state.followed_by == run.row.run_id &&
+               before->state.status == RunStatus::failed,
+           "{}: it is run again after a run that is not the one that failed", name_of(run));
+    expect(!lineage->retry_policy.max_attempts ||
+               lineage->retry_attempt <= *lineage->retry_policy.max_attempts,
+           "{} is run more often than it may be", name_of(run));
   } else {
     const auto* start = std::get_if<StartAccepted>(&run.events.front().body);
     expect(start && start->command.context &&
                start->command.context->intake_mode == "signal_with_start" &&
-               !before->state.open() && before->state.continued_as.empty(),
+               !before->state.open() && before->state.followed_by.empty(),
            "{} has two runs", name_of(run));
   }
   if (lineage && !lineage->call_id.empty()) {

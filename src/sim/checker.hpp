@@ -108,7 +108,7 @@ class Checker {
     std::int64_t steps = 0;
   };
   struct Counters {
-    std::uint64_t signals = 0, updates = 0, children = 0, continued = 0;
+    std::uint64_t signals = 0, updates = 0, children = 0, continued = 0, run_again = 0;
   };
   const Counters& counters() const { return counters_; }
   // The instance's current run, null when it has none.

@@ -277,7 +277,8 @@ void Checker::note_child_end(Run& run, const Event& event, const ChildCallId& ca
          name_of(run), type_name(event.body), call.str());
   const Run* ended = find(child);
   const bool fits = ended && !ended->state.open() && ended->state.closed_reason == reason &&
-                    ended->state.start.lineage && ended->state.start.lineage->call_id == call.str();
+                    ended->state.followed_by.empty() && ended->state.start.lineage &&
+                    ended->state.start.lineage->call_id == call.str();
   expect(fits, "{}: {} of child {}, which is not so", name_of(run), type_name(event.body),
          child.str());
 }

@@ -55,7 +55,7 @@ Checker::Presence Checker::presence(const store::InstanceKey& instance) const {
   if (runs == instances_.end()) return presence;
   for (const RunId& id : runs->second) {
     const RunState& state = runs_.at(id).state;
-    presence.active = state.open() || !state.continued_as.empty();
+    presence.active = state.open() || !state.followed_by.empty();
     presence.ends += !presence.active;
   }
   return presence;

@@ -228,7 +228,7 @@ void Clients::ask(const Request& request) {
         checker_.told_closed(asked->run, *reply);
         // A workflow that continues as new is followed to its end.
         const Checker::Run* run = checker_.find(asked->run);
-        if (run && !run->state.continued_as.empty()) watch(asked->client, run->state.continued_as);
+        if (run && !run->state.followed_by.empty()) watch(asked->client, run->state.followed_by);
         c.open -= 1;
       });
       return;

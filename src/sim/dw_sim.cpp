@@ -172,6 +172,7 @@ int main(int argc, char** argv) {
     total.updates += report.updates;
     total.children += report.children;
     total.continued += report.continued;
+    total.run_again += report.run_again;
     if (report.broken) {
       if (!arguments.json) {
         fmt::print("{}seed {}, step {}\nbroken: {}\n", progress ? "\r\033[K" : "", report.seed,
@@ -209,6 +210,7 @@ int main(int argc, char** argv) {
         .field("updates", total.updates)
         .field("children", total.children)
         .field("continued", total.continued)
+        .field("run_again", total.run_again)
         .field("steps", total.steps)
         .field("crashes", total.crashes)
         .field("commits", total.commits)
@@ -227,11 +229,11 @@ int main(int argc, char** argv) {
     fmt::print("{}\n", out);
   } else {
     fmt::print(
-        "{} passed, {} failed, {} of two nodes: {} runs ({} children, {} continued), {} signals, "
-        "{} "
-        "updates, {} steps, {} crashes, {} commits in {:.1f} s\n",
-        passed, failures.size(), pairs, total.runs, total.children, total.continued, total.signals,
-        total.updates, total.steps, total.crashes, total.commits, took.count());
+        "{} passed, {} failed, {} of two nodes: {} runs ({} children, {} run again, {} continued), "
+        "{} signals, {} updates, {} steps, {} crashes, {} commits in {:.1f} s\n",
+        passed, failures.size(), pairs, total.runs, total.children, total.run_again,
+        total.continued, total.signals, total.updates, total.steps, total.crashes, total.commits,
+        took.count());
   }
   return failures.empty() ? 0 : 1;
 }

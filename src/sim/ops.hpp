@@ -37,6 +37,7 @@ struct Member {
   ActivityOptions options = {};
   std::optional<Numbers> child = {};  // of a child: what it takes
   ParentClose policy = ParentClose::abandon;
+  int attempts = 1;  // of a child that may fail
   std::optional<std::chrono::seconds> run_timeout = {};
   std::vector<Member> members = {};  // of a barrier; it has no type
 

@@ -84,7 +84,9 @@ class DurableOps final : public Ops {
   int whispers_ = 0;
 
   static ChildOptions options_of(const Member& member) {
-    return {.parent_close = member.policy, .run_timeout = member.run_timeout};
+    return {.parent_close = member.policy,
+            .max_attempts = member.attempts,
+            .run_timeout = member.run_timeout};
   }
   static detail::CallTree tree_of(const Member& member) {
     detail::CallTree tree;

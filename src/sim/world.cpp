@@ -83,6 +83,7 @@ class World {
     report.updates = checker_.counters().updates;
     report.children = checker_.counters().children;
     report.continued = checker_.counters().continued;
+    report.run_again = checker_.counters().run_again;
     report.hash = trace_.hash() ^ scheduler_.hash();
     report.trace = trace_.tail();
     return report;

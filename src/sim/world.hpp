@@ -30,6 +30,7 @@ struct Report {
   std::uint64_t updates = 0;
   std::uint64_t children = 0;
   std::uint64_t continued = 0;
+  std::uint64_t run_again = 0;    // children that failed
   std::uint64_t hash = 0;         // of everything that happened
   std::deque<std::string> trace;  // the last lines
 };

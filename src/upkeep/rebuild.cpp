@@ -113,7 +113,7 @@ class RebuildPass {
       if (!told) {
         fail(run.str(), told.error().message);
       } else if (*told) {
-        words_.note(run, (*told)->run.state.continued_as);
+        words_.note(run, (*told)->run.state);
         if (wanted((*told)->run.state.start)) return rebuild_run(**std::move(told));
       } else {
         fail(run.str(), "there is no history of this run");
@@ -200,7 +200,7 @@ class RebuildPass {
     Standing standing{told.run.id, state.start.workflow_type, told.opened_by,
                       state.start.run_number, state.started_at};
     const InstanceKey key{state.start.ns, state.start.instance_id};
-    if (!state.continued_as.empty()) return;
+    if (!state.followed_by.empty()) return;
     const auto [known, first] = standings_.try_emplace(key, standing);
     if (!first && standing.newer_than(known->second)) known->second = std::move(standing);
   }

@@ -117,7 +117,7 @@ class RetentionPass {
       return child.policy == history::ParentClosePolicy::abandon;
     };
     if (!std::ranges::all_of(state.children, reached)) return std::string{"children_not_reached"};
-    if (!state.continued_as.empty() && DW_TRY(passes_words_on(row))) {
+    if (state.continued() && DW_TRY(passes_words_on(row))) {
       return std::string{"children_were_taken_over"};
     }
     return std::string{DW_TRY(is_the_last_of_several(row)) ? "earlier_runs_remain" : ""};
@@ -133,7 +133,7 @@ class RetentionPass {
     const auto entry =
         std::ranges::find(parent->children, ChildCallId{lineage->call_id}, &history::OpenChild::id);
     if (entry == parent->children.end()) return false;
-    if (!state.continued_as.empty()) {
+    if (!state.followed_by.empty()) {
       // It waits for the child, and needs this run only as long as it knows of no later one.
       const auto* runs = DW_TRY(runs_of({row.ns, row.instance_id}));
       const auto known = std::ranges::find(*runs, entry->run_id, &RunRow::run_id);

@@ -10,8 +10,10 @@ class Words {
  public:
   Words(store::Store& store, engine::Ids& ids) : store_(store), ids_(ids) {}
 
-  // Spares a later look: this run went on as that one, or did not.
-  void note(const RunId& run, const RunId& continued_as) { goes_on_as_[run] = continued_as; }
+  // Spares a later look: this run was followed by another, or was not.
+  void note(const RunId& run, const history::RunState& state) {
+    follows_[run] = {state.followed_by, state.continued()};
+  }
 
   // Those of a closed run, to its parent and to its children.
   Result<std::vector<engine::Task>> of(const RunId& run);
@@ -19,11 +21,17 @@ class Words {
  private:
   Result<std::optional<engine::Task>> to_parent(const ToldRun& told,
                                                 const engine::Context& context);
-  Result<std::vector<RunId>> line_of(RunId run);
+  // Which of those that follow a run count: all, or as far as each continued as the next.
+  enum class Line { whole, continued };
+  Result<std::vector<RunId>> line_of(RunId run, Line line);
 
   store::Store& store_;
   engine::Ids& ids_;
-  std::map<RunId, RunId> goes_on_as_;  // empty: it ended, or has not
+  struct Next {
+    RunId run;  // empty: it ended, or has not
+    bool continued = false;
+  };
+  std::map<RunId, Next> follows_;
 };
 
 }  // namespace dw::upkeep

@@ -26,12 +26,19 @@ std::vector<FailureRow> failure_rows(const Account& account, const ForeignRows& 
 
 namespace {
 
+std::string_view first_lines(std::string_view text, int count) {
+  std::size_t end = 0;
+  while (count-- > 0 && end < text.size())
+    end = std::min(text.find('\n', end), text.size() - 1) + 1;
+  return text.substr(0, end);
+}
+
 // Properties by name where somebody here can read them.
 Value exception_value(const history::Failure& failure) {
   const auto properties = failure.properties ? decode(*failure.properties) : Result<Value>{Value{}};
   RowValue row;
   row("class", failure.exception_class)("type", failure.exception_type);
-  row("message", failure.message)("code", std::int64_t{0});
+  row("message", failure.message)("code", failure.code);
   row("properties", properties ? *properties : Value{});
   return row.take();
 }
@@ -48,7 +55,8 @@ Value to_value(const FailureRow& f) {
   row("history_authority", f.authority.history_authority)("diagnostic_only", !typed);
   row("exception_type", failure.failure.exception_type);
   row("exception_class", failure.failure.exception_class)("message", failure.failure.message);
-  row("code", std::int64_t{0})("created_at", failure.created_at);
+  row("code", failure.failure.code)("trace_preview", first_lines(failure.failure.stack_trace, 5));
+  row("created_at", failure.created_at);
   row("exception_payload", exception_value(failure.failure));
   row("event_sequence", typed ? std::optional{failure.sequence} : std::nullopt);
   return row.take();

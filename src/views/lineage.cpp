@@ -92,13 +92,13 @@ Lineage lineage_of(const Account& account, const ForeignRows& foreign,
   for (const ChildAccount& child : account.children) {
     lineage.continued_workflows.push_back(child_row(child));
   }
-  if (!account.state.continued_as.empty()) {
+  if (account.state.continued()) {
     LineageRow& next = lineage.continued_workflows.emplace_back();
-    next.id = account.state.continued_as.str();
+    next.id = account.state.followed_by.str();
     next.link_type = "continue_as_new";
     next.step = account.state.steps;
     next.instance_id = start.instance_id;
-    next.run_id = account.state.continued_as;
+    next.run_id = account.state.followed_by;
     next.run_number = start.run_number + 1;
     next.created_at = account.state.closed_at;
   }

@@ -36,6 +36,15 @@ class Signals:
     """What activities and tests tell each other, in this process."""
     beating = None
     cancelled = None
+    moods = []
+
+
+@activity.defn(name="py.mood")
+async def mood() -> str:
+    left = Signals.moods.pop(0)
+    if left == "bad":
+        raise RuntimeError("not today")
+    return left
 
 
 @activity.defn(name="py.beat_until_cancelled")
@@ -107,6 +116,22 @@ class Parent:
         return answer["text"].upper()
 
 
+@workflow.defn(name="py.moody")
+class Moody:
+    def run(self, ctx):
+        return (yield ctx.schedule_activity("py.mood", []))
+
+
+@workflow.defn(name="py.patient")
+class Patient:
+    def run(self, ctx):
+        policy = workflow.ChildWorkflowRetryPolicy(max_attempts=3, backoff_seconds=[0])
+        try:
+            return (yield ctx.start_child_workflow("py.moody", [], retry_policy=policy))
+        except errors.ChildWorkflowFailed as failure:
+            return f"gave up: {failure}"
+
+
 @workflow.defn(name="py.approval")
 class Approval:
     def __init__(self) -> None:
@@ -163,9 +188,9 @@ class Heartbeats:
         yield ctx.schedule_activity("py.beat_until_cancelled", [], heartbeat_timeout=30)
 
 
-WORKFLOWS = [Hello, Retries, Survives, Fails, Sleeper, Squares, Mixed, Parent, Approval, Impatient, Recorder,
+WORKFLOWS = [Hello, Retries, Survives, Fails, Sleeper, Squares, Mixed, Parent, Moody, Patient, Approval, Impatient, Recorder,
              Countdown, Heartbeats]
-ACTIVITIES = [greet, square, flaky, refuse, beat_until_cancelled]
+ACTIVITIES = [mood, greet, square, flaky, refuse, beat_until_cancelled]
 
 
 class PythonWorker(unittest.IsolatedAsyncioTestCase):
@@ -233,6 +258,13 @@ class PythonWorker(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_child_workflow_answers_its_parent(self) -> None:
         self.assertEqual(await self.run_of("py.parent", "ada"), "HELLO ADA")
+
+    async def test_a_child_that_fails_is_run_again_as_often_as_its_call_allows(self) -> None:
+        Signals.moods = ["bad", "bad", "good"]
+        self.assertEqual(await self.run_of("py.patient"), "good")
+        Signals.moods = ["bad"] * 3
+        self.assertIn("not today", await self.result(await self.start("py.patient", "in-vain")))
+        self.assertEqual(Signals.moods, [], "it was run three times and no more")
 
     async def test_signals_satisfy_a_condition_and_queries_see_them(self) -> None:
         handle = await self.start("py.approval", "approval", 2)

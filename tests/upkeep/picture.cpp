@@ -189,7 +189,7 @@ std::optional<engine::Run> end_of_line(store::Store& store, const RunId& run) {
   for (RunId next = run; !next.empty();) {
     auto told = told_run(store, next).value();
     if (!told) break;
-    next = told->run.state.continued_as;
+    next = told->run.state.followed_by;
     last = std::move(told->run);
   }
   return last;
