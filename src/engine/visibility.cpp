@@ -20,8 +20,8 @@ Error refused(std::string_view field, std::string_view why) {
   return {ErrorCode::invalid_argument, fmt::format("{} {}", field, why)};
 }
 
-bool is_attribute_key(std::string_view key) {
-  return !key.empty() && key.size() <= max_key_bytes && std::ranges::all_of(key, [](char c) {
+bool is_searchable_key(std::string_view key, std::size_t longest) {
+  return !key.empty() && key.size() <= longest && std::ranges::all_of(key, [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
            std::string_view{"_.:-"}.find(c) != std::string_view::npos;
   });
@@ -47,7 +47,8 @@ Result<void> check_total(std::string_view field, const Value& whole) {
 }
 
 // The entries of an object with keys that can be searched for, without those that are null.
-Result<Value::Map> searchable_entries(std::string_view field, const Value& given) {
+Result<Value::Map> searchable_entries(std::string_view field, const Value& given,
+                                      std::size_t longest_key) {
   const auto* entries = given.if_map();
   if (!entries) {
     return refused(field, fmt::format("must be an object, not {}", to_string(given.kind())));
@@ -55,10 +56,10 @@ Result<Value::Map> searchable_entries(std::string_view field, const Value& given
   if (auto few = check_count(field, *entries); !few) return few.error();
   Value::Map kept;
   for (const auto& [key, value] : *entries) {
-    if (!is_attribute_key(key)) {
+    if (!is_searchable_key(key, longest_key)) {
       return refused(field, fmt::format("has the key '{}'; one has 1 to {} of the characters "
                                         "A-Z a-z 0-9 _ . : -",
-                                        key, max_key_bytes));
+                                        key, longest_key));
     }
     if (!value.is_null()) kept.emplace_back(key, value);
   }
@@ -105,7 +106,7 @@ Result<void> sort_memo_keys(Value& value) {
 Result<void> check_attribute(const std::string& key, const Value& value) {
   const auto fits = [](const Value& item) {
     const auto* text = item.if_string();
-    return text && text->size() <= max_text_bytes;
+    return text && text->size() <= max_attribute_bytes;
   };
   if (value.if_boolean() || value.if_integer() || value.if_real() || fits(value)) return {};
   const auto* list = value.if_array();
@@ -113,7 +114,7 @@ Result<void> check_attribute(const std::string& key, const Value& value) {
   return refused("search_attributes",
                  fmt::format("has no attribute under '{}': one is a boolean, a number, a string of "
                              "at most {} bytes or a list of such strings",
-                             key, max_text_bytes));
+                             key, max_attribute_bytes));
 }
 
 }  // namespace
@@ -126,7 +127,7 @@ Result<std::string> business_key(std::string_view given) {
 }
 
 Result<history::Labels> visibility_labels(const Value& given) {
-  auto entries = searchable_entries("labels", given);
+  auto entries = searchable_entries("labels", given, max_key_bytes);
   if (!entries) return entries.error();
   history::Labels labels;
   for (const auto& [key, value] : *entries) {
@@ -157,7 +158,7 @@ Result<std::optional<Value>> memo(const Value& given) {
 }
 
 Result<std::optional<Value>> search_attributes(const Value& given) {
-  auto entries = searchable_entries("search_attributes", given);
+  auto entries = searchable_entries("search_attributes", given, max_attribute_key_bytes);
   if (!entries) return entries.error();
   for (const auto& [key, value] : *entries) {
     if (auto fits = check_attribute(key, value); !fits) return fits.error();

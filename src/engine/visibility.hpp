@@ -19,8 +19,10 @@ Result<history::Labels> visibility_labels(const Value& given);
 // An object whose keys have 1 to 64 bytes at every level; keys sorted. Empty means none.
 Result<std::optional<Value>> memo(const Value& given);
 
-// Keys as of labels; scalars, or lists of strings; strings of at most 191 bytes. Null drops the
-// key.
+inline constexpr std::size_t max_attribute_key_bytes = 128;
+inline constexpr std::size_t max_attribute_bytes = 2048;
+
+// Keys of the characters of labels; scalars, or lists of strings. Null drops the key.
 Result<std::optional<Value>> search_attributes(const Value& given);
 
 }  // namespace dw::engine

@@ -67,10 +67,12 @@ TEST(SearchAttributes, AreScalarsAndListsOfText) {
 }
 
 TEST(SearchAttributes, OfAnyOtherFormAreRefusedByName) {
-  for (const Value& bad : {map({}), Value{Value::Array{1}}, Value{std::string(192, 'x')}}) {
+  for (const Value& bad : {map({}), Value{Value::Array{1}}, Value{std::string(2049, 'x')}}) {
     EXPECT_THAT(why(search_attributes(map({{"a", bad}}))), HasSubstr("no attribute under 'a'"));
   }
   EXPECT_THAT(why(search_attributes(map({{"ä", 1}}))), HasSubstr("has the key 'ä'"));
+  EXPECT_THAT(why(search_attributes(map({{std::string(129, 'k'), 1}}))), HasSubstr("1 to 128"));
+  EXPECT_TRUE(search_attributes(map({{std::string(128, 'k'), std::string(2048, 'x')}})));
 }
 
 }  // namespace

@@ -39,7 +39,11 @@ Result<std::vector<std::string>> Renderer::render(const CommitId& commit,
     out.end_object().field("recorded_at", event.recorded_at);
     if (const auto& id = renderer.command_id(); !id.empty()) {
       out.field("workflow_command_id", id.view());
+    } else if (reader_ == Reader::worker) {
+      out.key("workflow_command_id").raw("null");
     }
+    // Nobody needs to know, but workers are promised the key.
+    if (reader_ == Reader::worker) out.key("workflow_task_id").raw("null");
     out.end_object();
   }
   return rendered;

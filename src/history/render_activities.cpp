@@ -87,7 +87,7 @@ Result<void> EventRenderer::operator()(const ActivityFailed& e) {
   Activity* activity = DW_TRY(find(e.activity_id));
   activity_keys(*activity);
   attempt_keys(*activity);
-  failure_keys(e.failure_id, "activity");
+  failure_keys(e.failure_id, r_.reader_ == Reader::worker ? "application" : "activity");
   out_.field("non_retryable", e.failure.non_retryable);
   exception(e.failure);
   activity_snapshot(*activity, "failed", nullptr, &e.failure);

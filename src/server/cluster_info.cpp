@@ -1,6 +1,7 @@
 #include "server/cluster_info.hpp"
 
 #include "core/assert.hpp"
+#include "engine/visibility.hpp"
 #include "server/answer.hpp"
 
 namespace dw::server {
@@ -10,7 +11,7 @@ constexpr std::string_view capabilities = R"({
   "workflow_tasks": true, "activity_tasks": true, "signals": true, "queries": true, "updates": true,
   "schedules": true, "schedule_jitter": true, "schedule_max_runs": true, "search_attributes": true,
   "history_export": true, "continue_as_new": true, "child_workflows": true, "activity_timeouts": true,
-  "activity_retry_policy": true, "child_workflow_retry_policy": false, "child_workflow_timeouts": true,
+  "activity_retry_policy": true, "child_workflow_retry_policy": true, "child_workflow_timeouts": true,
   "parent_close_policy": true, "non_retryable_failures": true, "history_retention": true,
   "payload_codec_envelope": true, "payload_codec_envelope_responses": true,
   "bridge_adapter_outcome_contract": true, "replay_verification_contract": false,
@@ -56,8 +57,9 @@ constexpr std::string_view server_capabilities = R"({
     "fail_workflow", "continue_as_new"],
   "workflow_memo_updates": {"supported": true}, "workflow_task_poll_request_idempotency": true,
   "history_page_size_default": 500, "history_page_size_max": 1000,
-  "activity_retry_policy": true, "activity_timeouts": true, "child_workflow_retry_policy": false,
+  "activity_retry_policy": true, "activity_timeouts": true, "child_workflow_retry_policy": true,
   "child_workflow_timeouts": true, "parent_close_policy": true, "non_retryable_failures": true,
+  "history_compression": {"supported_encodings": ["gzip", "deflate"], "compression_threshold": 50},
   "response_compression": [], "exchange": {"version": 1, "endpoint": "/worker/exchange"}
 })";
 
@@ -118,6 +120,10 @@ Value cluster_info(const About& about) {
       {"limits", Value::Map{{"max_payload_bytes", about.max_payload_bytes},
                             {"max_memo_bytes", 262144},
                             {"max_search_attributes", 100},
+                            {"max_search_attribute_key_length",
+                             static_cast<std::int64_t>(engine::max_attribute_key_bytes)},
+                            {"max_search_attribute_value_bytes",
+                             static_cast<std::int64_t>(engine::max_attribute_bytes)},
                             {"max_operation_name_length", 256},
                             {"max_pending_activities", 2000},
                             {"max_pending_children", 1000}}},

@@ -152,14 +152,14 @@ void WorkerPlane::task_history(const Call& call, Reply reply) {
   const auto holder = read_holder(fields, call.match["task"]);
   const bool native = fields.flag("native");
   const auto token = native ? std::string{} : fields.required_text("next_history_page_token", 255);
-  const auto page_size = fields.whole("history_page_size", 1, 1000).value_or(1000);
+  const auto wish = read_history_wish(fields);
   if (!fields.fine()) return reply(fields.errors());
   const auto page = native ? HistoryPage{} : parse_page_token(token);
   if (!page) {
     return reply(refusal(400, "invalid_page_token",
                          "the page token is not one that this server gave out; poll again"));
   }
-  const auto read = [this, call, native, page = *page, page_size, reply](const RunId& run) {
+  const auto read = [this, call, native, page = *page, wish, reply](const RunId& run) {
     const auto loaded = parts_.store.load_run(run);
     if (!loaded) return reply(failed(loaded.error(), call));
     if (!*loaded) {
@@ -167,7 +167,7 @@ void WorkerPlane::task_history(const Call& call, Reply reply) {
                            fmt::format("the run of task {} is gone", call.match["task"])));
     }
     if (native) return reply({200, {}, {{"history", native_history(**loaded)}}});
-    auto answer = history_page(**loaded, page, page_size);
+    auto answer = history_page(**loaded, page, wish);
     if (!answer) return reply(failed(answer.error(), call));
     answer->body.emplace_back("task_id", call.match["task"]);
     answer->body.emplace_back("workflow_task_attempt", *call.field("workflow_task_attempt"));

@@ -66,8 +66,8 @@ struct WorkerPlane::Polling {
   Worker worker;
   std::vector<WorkKind> kinds;
   Timestamp until;
-  std::int64_t page_size = 0;  // 0: the whole history
-  std::string key;             // in the memory of polls
+  HistoryWish history;
+  std::string key;  // in the memory of polls
   Reply reply;
 };
 
@@ -84,14 +84,14 @@ void WorkerPlane::poll(const Call& call, std::vector<WorkKind> kinds, Reply repl
   Fields fields{call};
   const auto patience = fields.whole("timeout_seconds", 0, 60).value_or(usual_patience);
   const auto request_id = fields.text("poll_request_id", 255);
-  const auto page_size = fields.whole("history_page_size", 1, 1000).value_or(0);
+  const auto wish = read_history_wish(fields);
   if (!fields.fine()) return reply(fields.errors());
 
   auto polling = std::make_shared<Polling>();
   polling->call = call;
   polling->worker = std::move(std::get<Worker>(admitted));
   polling->until = parts_.clock.now() + std::chrono::seconds{patience};
-  polling->page_size = page_size;
+  polling->history = wish;
   const Worker& worker = polling->worker;
   polling->key =
       PollMemory::key(worker.ns, worker.queue, worker.worker_id, words_of(kinds), request_id);
@@ -147,7 +147,7 @@ void WorkerPlane::claim_task(std::shared_ptr<Polling> polling, const dispatch::O
     const std::string id = wire_task_id(task);
     held_.note(task.task, task.run);
     memory_.answer(polling->key, id, task.lease_expires_at,
-                   task_answer(task, polling->worker, polling->page_size), polling->reply);
+                   task_answer(task, polling->worker, polling->history), polling->reply);
   };
   parts_.dispatch.claim_task(offer.run, std::move(job));
 }

@@ -1,5 +1,6 @@
 #include "server/worker_tasks.hpp"
 
+#include "core/base64.hpp"
 #include "core/json_writer.hpp"
 #include "history/render.hpp"
 #include "store/derived.hpp"
@@ -146,10 +147,39 @@ std::string native_history(const store::LoadedRun& run) {
 
 // ---- polls' answers
 
-Answer task_answer(const dispatch::ClaimedTask& task, const Worker& worker,
-                   std::int64_t page_size) {
+HistoryWish read_history_wish(Fields& fields) {
+  HistoryWish wish;
+  wish.page_size = fields.whole("history_page_size", 1, 1000).value_or(0);
+  if (!fields.field("accept_history_encoding")) return wish;
+  const auto coding = fields.word("accept_history_encoding", {"gzip", "deflate"});
+  for (const Coding known : {Coding::gzip, Coding::deflate}) {
+    if (coding == to_string(known)) wish.coding = known;
+  }
+  return wish;
+}
+
+namespace {
+
+// Shorter ones are not worth the trouble.
+constexpr std::size_t compression_threshold = 50;
+
+void add_history(std::span<const std::string> events, Coding coding, Answer& answer) {
+  std::string list = json_list(events);
+  if (coding == Coding::identity || events.size() < compression_threshold) {
+    answer.written.emplace_back("history_events", std::move(list));
+    return;
+  }
+  answer.body.emplace_back("history_events", Value::Array{});
+  answer.body.emplace_back("history_events_compressed",
+                           encode_base64(compressed_text(list, coding)));
+  answer.body.emplace_back("history_events_encoding", to_string(coding));
+}
+
+}  // namespace
+
+Answer task_answer(const dispatch::ClaimedTask& task, const Worker& worker, HistoryWish wish) {
   const auto total = static_cast<std::int64_t>(task.history.size());
-  const auto first = page_size > 0 ? std::min(page_size, total) : total;
+  const auto first = wish.page_size > 0 ? std::min(wish.page_size, total) : total;
   const history::WorkflowStarted& start = task.start;
   Answer inner;
   inner.body = {{"task_kind", "workflow"},
@@ -171,8 +201,7 @@ Answer task_answer(const dispatch::ClaimedTask& task, const Worker& worker,
                 {"next_history_page_token",
                  first < total ? Value{page_token({first, task.last_sequence})} : Value{}}};
   add_cause(task, inner.body);
-  inner.written.emplace_back(
-      "history_events", json_list(std::span{task.history}.first(static_cast<std::size_t>(first))));
+  add_history(std::span{task.history}.first(static_cast<std::size_t>(first)), wish.coding, inner);
   return {200, {{"poll_status", "leased"}}, {{"task", body_text(std::move(inner))}}};
 }
 
@@ -196,7 +225,9 @@ Answer activity_answer(const dispatch::ClaimedActivity& work) {
   return {200, {{"task", std::move(task)}, {"poll_status", "leased"}}};
 }
 
-Result<Answer> history_page(const store::LoadedRun& run, HistoryPage page, std::int64_t size) {
+Result<Answer> history_page(const store::LoadedRun& run, HistoryPage page, HistoryWish wish) {
+  constexpr std::size_t usual_page = 1000;
+  const auto most = wish.page_size > 0 ? static_cast<std::size_t>(wish.page_size) : usual_page;
   history::Renderer renderer{run.row.run_id, history::Reader::worker};
   std::vector<std::string> events;
   for (const store::StoredCommit& commit : run.commits) {
@@ -204,17 +235,16 @@ Result<Answer> history_page(const store::LoadedRun& run, HistoryPage page, std::
     auto texts = DW_TRY(renderer.render(commit.id, facts));
     for (std::size_t i = 0; i < texts.size(); ++i) {
       const bool wanted = facts[i].sequence > page.after && facts[i].sequence <= page.until;
-      if (wanted && static_cast<std::int64_t>(events.size()) < size) {
-        events.push_back(std::move(texts[i]));
-      }
+      if (wanted && events.size() < most) events.push_back(std::move(texts[i]));
     }
   }
   const auto last = page.after + static_cast<std::int64_t>(events.size());
-  return Answer{200,
+  Answer answer{200,
                 {{"total_history_events", page.until},
                  {"next_history_page_token",
-                  last < page.until ? Value{page_token({last, page.until})} : Value{}}},
-                {{"history_events", json_list(events)}}};
+                  last < page.until ? Value{page_token({last, page.until})} : Value{}}}};
+  add_history(events, wish.coding, answer);
+  return answer;
 }
 
 Result<QueryQuestion> question_about(const store::LoadedRun& run, const Call& call,

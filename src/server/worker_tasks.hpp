@@ -1,6 +1,7 @@
 // How tasks look on the wire, and what workers are told about them.
 #pragma once
 #include "dispatch/requests.hpp"
+#include "server/compression.hpp"
 #include "server/page_token.hpp"
 #include "server/query_tasks.hpp"
 #include "server/worker_commands.hpp"
@@ -21,12 +22,20 @@ std::string epoch_of(std::string_view wire_id);
 // A run's history for native workers: the commits as they are stored, as JSON.
 std::string native_history(const store::LoadedRun& run);
 
-// A poll's answer. A page of the history if a size is given.
-Answer task_answer(const dispatch::ClaimedTask& task, const Worker& worker, std::int64_t page_size);
+// How a worker wants to be told a history.
+struct HistoryWish {
+  std::int64_t page_size = 0;        // 0: all at once
+  Coding coding = Coding::identity;  // of a long one, for workers that can read it
+};
+// `history_page_size` and `accept_history_encoding`.
+HistoryWish read_history_wish(Fields& fields);
+
+// A poll's answer.
+Answer task_answer(const dispatch::ClaimedTask& task, const Worker& worker, HistoryWish wish);
 Answer activity_answer(const dispatch::ClaimedActivity& work);
 
-// One page of a run's history, of at most so many events.
-Result<Answer> history_page(const store::LoadedRun& run, HistoryPage page, std::int64_t size);
+// One page of a run's history.
+Result<Answer> history_page(const store::LoadedRun& run, HistoryPage page, HistoryWish wish);
 
 // A query of a run whose code is elsewhere.
 Result<QueryQuestion> question_about(const store::LoadedRun& run, const Call& call,

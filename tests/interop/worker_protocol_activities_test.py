@@ -56,8 +56,6 @@ class Activities(WireTest):
                    non_retryable=True)
         self.shows(payload["exception"], message="broken", type="Broken", **{"class": "app.Broken"})
 
-    # The code is 0, the category "activity"; details are called properties, the stack trace is lost.
-    @unittest.expectedFailure
     def test_all_that_a_failure_says_is_shown_to_the_workflow(self) -> None:
         payload = self.failed()
         self.shows(payload | payload["exception"], code=7, failure_category="application", details=blob(["why"]),

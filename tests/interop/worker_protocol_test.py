@@ -3,8 +3,12 @@
 Activities and queries are in worker_protocol_activities_test.py. A story that is expected to fail is told as the
 protocol wants it; the comment above it says what the server does instead.
 """
+import base64
+import gzip
+import json
 import os
 import unittest
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from unittest import mock
@@ -187,8 +191,6 @@ class WorkflowTasks(WireTest):
         self.assertEqual(closing[0]["payload"]["sequence"], 4, "steps are dense")
         self.shows(self.described(), status="completed", output="bye")
 
-    # No event names its workflow_task_id, and those of steps have no workflow_command_id.
-    @unittest.expectedFailure
     def test_every_event_has_the_same_shape(self) -> None:
         self.asked(timer())
         shape = {"id", "sequence", "event_type", "payload", "workflow_task_id", "workflow_command_id", "recorded_at"}
@@ -248,6 +250,22 @@ class WorkflowTasks(WireTest):
         for odd in ("nonsense", "AAAA", "LTE="):
             self.refused(self.report(task, "history", {"next_history_page_token": odd}), 400, "invalid_page_token")
         self.invalid(self.report(task, "history"), "next_history_page_token")
+
+    def test_a_long_history_comes_compressed_to_who_asks_for_it(self) -> None:
+        self.asked(*[noted(n) for n in range(60)], timer())
+        codings = {"gzip": gzip.decompress, "deflate": lambda packed: zlib.decompress(packed, -zlib.MAX_WBITS)}
+        for coding, unpack in codings.items():
+            task = self.poll(accept_history_encoding=coding)
+            self.assertEqual((task["history_events"], task["history_events_encoding"]), ([], coding))
+            events = json.loads(unpack(base64.b64decode(task["history_events_compressed"])))
+            self.deregister()
+            self.register()
+        self.assertEqual(self.poll()["history_events"], events, "nobody else gets it so")
+        self.invalid(self.ask(accept_history_encoding="zip"), "accept_history_encoding")
+
+    def test_a_short_history_comes_as_it_is(self) -> None:
+        self.asked(timer())
+        self.assertTrue(self.poll(accept_history_encoding="gzip")["history_events"])
 
 
 class Leases(WireTest):
