@@ -126,7 +126,14 @@ class Running {
                      [this](const Namespace& ns) { return attributes_.forget(ns); },
                      [this](const Namespace& ns) { return calendars_.forget(ns); }}),
         calendars_({engine_->store(), engine_->writer(), engine_->reader(), engine_->clock(),
-                    calendar_random_, engine_->zones()}),
+                    calendar_random_, engine_->zones(),
+                    [this](const Namespace& ns, const schedule::CalendarRecord& calendar) {
+                      return schedules_.using_calendar(ns, calendar);
+                    },
+                    [this](const server::Call& call, const schedule::CalendarRecord& calendar,
+                           const std::vector<std::string>& schedules, auto done) {
+                      schedules_.take_off(call, calendar, schedules, std::move(done));
+                    }}),
         rollouts_({engine_->store(), engine_->writer(), engine_->clock()}),
         storage_({namespaces_, patient_, storage_random_, fs::absolute(how.store).parent_path(),
                   environment_variable}),

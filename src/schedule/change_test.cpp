@@ -268,6 +268,17 @@ TEST(Update, CalendarsAreReplacedWithoutMovingTheNextTime) {
   EXPECT_THAT(changed.changed_fields, ElementsAre("calendar_ids"));
 }
 
+TEST(Update, ACalendarThatIsGoneKeepsNobodyFromTakingAnotherAway) {
+  World world;
+  world.calendars = {days_off("a", {})};
+  auto before = quarterly();
+  before.calendar_ids = {"a", "gone"};
+  const auto without = world.update(before, R"({"calendar_ids": ["gone"]})");
+  ASSERT_TRUE(without.decision);
+  EXPECT_THAT(without.decision->after.calendar_ids, ElementsAre("gone"));
+  EXPECT_FALSE(world.update(before, R"({"calendar_ids": ["a", "never-there"]})").decision);
+}
+
 TEST(Update, OfAPausedScheduleLeavesItPaused) {
   World world;
   const auto paused = world.pause(quarterly()).after;

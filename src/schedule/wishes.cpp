@@ -59,7 +59,10 @@ void apply_calendars(Wish& wish, const ScheduleChange& change, const ChangeFacts
     wish.refuse("calendar_ids", "invalid_value", "are too many",
                 fmt::format("there may be {} at most", most_calendars));
   }
+  // One that is gone is no reason to keep the others from being taken away.
+  const auto& before = wish.schedule.calendar_ids;
   for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (std::ranges::find(before, ids[i]) != before.end()) continue;
     if (facts.calendar && facts.calendar(ids[i])) continue;
     wish.refuse(fmt::format("calendar_ids.{}", i), "calendar_not_found",
                 fmt::format("there is no calendar {}", ids[i]), "list the calendars there are");

@@ -167,16 +167,19 @@ Answer Calendars::list(const Call& call) const {
   return {200, {{"calendars", std::move(rows)}, {"calendar_count", count}}};
 }
 
-std::vector<std::string> Calendars::attached_to(const Call& call, const KeptCalendar& kept) const {
-  return parts_.attached_to ? parts_.attached_to(call.ns, kept.record.id)
-                            : std::vector<std::string>{};
+Result<std::vector<std::string>> Calendars::attached_to(const Call& call,
+                                                        const KeptCalendar& kept) const {
+  if (!parts_.attached_to) return std::vector<std::string>{};
+  return parts_.attached_to(call.ns, kept.record);
 }
 
 Answer Calendars::describe(const Call& call) const {
   const auto kept = find_kept(call.ns, call.match["calendar"]);
   if (!kept) return no_such_calendar(call.ns.view(), call.match["calendar"]);
+  const auto attached = attached_to(call, *kept);
+  if (!attached) return failed(attached.error(), call);
   Value::Array schedules;
-  for (auto& id : attached_to(call, *kept)) schedules.emplace_back(std::move(id));
+  for (const auto& id : *attached) schedules.emplace_back(id);
   Answer answer{200, shown_calendar(kept->record)};
   answer.body.emplace_back("attached_schedules", std::move(schedules));
   return answer;
@@ -252,27 +255,25 @@ void Calendars::update(const Call& call, Reply reply) {
   parts_.writer.post([this, call, reply = std::move(reply)] { reply(change(call)); });
 }
 
+// Who uses it takes a while to find out, and nothing is kept waiting meanwhile. A schedule that
+// takes it up in that time is denied its ticks, as whoever names a calendar that is gone.
 void Calendars::remove(const Call& call, Reply reply) {
   const bool force = asks_for(call, "force") ||
                      (call.field("force") && *call.field("force") == Value{true});
-  parts_.writer.post([this, call = call.without_body(), force, reply = std::move(reply)] {
+  parts_.reader.post([this, call = call.without_body(), force, reply = std::move(reply)] {
     const auto kept = find_kept(call.ns, call.match["calendar"]);
     if (!kept) return reply(no_such_calendar(call.ns.view(), call.match["calendar"]));
     if (kept->record.is_seed) return reply(calendar_is_seed(kept->record.id));
     const auto schedules = attached_to(call, *kept);
-    if (!schedules.empty() && !force) return reply(calendar_in_use(kept->record, schedules));
-    const auto let_go = [this, kept, call, reply](const Result<void>& detached) {
-      const auto gone = detached ? drop(kept) : detached;
-      if (!gone) return reply(failed(gone.error(), call));
-      reply({200,
-             {{"id", kept->record.id},
-              {"name", kept->record.calendar.name},
-              {"outcome", "deleted"}}});
+    if (!schedules) return reply(failed(schedules.error(), call));
+    if (!schedules->empty() && !force) return reply(calendar_in_use(kept->record, *schedules));
+    const auto last = [this, call, reply] {
+      parts_.writer.post([this, call, reply] { reply(let_go(call)); });
     };
-    if (schedules.empty() || !parts_.detach) return let_go({});
+    if (schedules->empty() || !parts_.detach) return last();
     // The calendar goes last: between the two, no schedule names one that is gone.
-    parts_.detach(call.ns, kept->record.id, [this, let_go](Result<void> detached) {
-      parts_.writer.post([let_go, detached = std::move(detached)] { let_go(detached); });
+    parts_.detach(call, kept->record, *schedules, [last, reply](std::optional<Answer> refused) {
+      refused ? reply(*std::move(refused)) : last();
     });
   });
 }
@@ -320,6 +321,14 @@ Answer Calendars::change(const Call& call) {
   const auto kept = compiled(std::move(record));
   if (const auto done = put(kept); !done) return failed(done.error(), call);
   return {200, shown_calendar(kept->record)};
+}
+
+Answer Calendars::let_go(const Call& call) {
+  const auto kept = find_kept(call.ns, call.match["calendar"]);
+  if (!kept) return no_such_calendar(call.ns.view(), call.match["calendar"]);
+  if (const auto gone = drop(kept); !gone) return failed(gone.error(), call);
+  return {200,
+          {{"id", kept->record.id}, {"name", kept->record.calendar.name}, {"outcome", "deleted"}}};
 }
 
 Result<void> Calendars::put(const Kept& kept) {

@@ -26,13 +26,15 @@ struct CalendarsParts {
   const Clock& clock;
   Random& random;
   machine::ZoneFiles& zones;
-  // The ids of the schedules that use a calendar. Asked on the reader's and the writer's thread.
-  std::function<std::vector<std::string>(const Namespace& ns, const std::string& calendar_id)>
+  // The ids of the schedules that use a calendar. Asked on the reader's thread.
+  std::function<Result<std::vector<std::string>>(const Namespace& ns,
+                                                 const schedule::CalendarRecord& calendar)>
       attached_to = {};
-  // Takes a calendar off every schedule that uses it, and says so when that is durable. Whoever
-  // still names a calendar that is gone fires no more.
-  std::function<void(const Namespace& ns, const std::string& calendar_id,
-                     std::function<void(Result<void>)> done)>
+  // Takes a calendar off these schedules for the one who calls, and says so when that is durable,
+  // or why it cannot be. Whoever still names a calendar that is gone fires no more.
+  std::function<void(const Call& call, const schedule::CalendarRecord& calendar,
+                     std::vector<std::string> schedules,
+                     std::function<void(std::optional<Answer> refused)> done)>
       detach = {};
 };
 
@@ -81,12 +83,13 @@ class Calendars final : public Service {
 
   bool zone_exists(std::string_view name) const { return parts_.zones.find(name) != nullptr; }
   schedule::Checked<schedule::Calendar> checked(const Value& definition) const;
-  std::vector<std::string> attached_to(const Call& call, const KeptCalendar& kept) const;
+  Result<std::vector<std::string>> attached_to(const Call& call, const KeptCalendar& kept) const;
   Kept compiled(schedule::CalendarRecord record) const;
 
   // On the writer's thread, where one change follows the other.
   Answer add(const Namespace& ns, schedule::Calendar calendar, Value::Map more);
   Answer change(const Call& call);
+  Answer let_go(const Call& call);
   Result<void> put(const Kept& kept);
   Result<void> drop(const Kept& kept);
 

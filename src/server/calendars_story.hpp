@@ -37,14 +37,15 @@ class CalendarStory : public ::testing::Test {
             .random = random,
             .zones = zones,
             .attached_to =
-                [this](const Namespace& ns, const std::string& id) {
-                  const auto found = attached.find({ns.str(), id});
+                [this](const Namespace& ns, const schedule::CalendarRecord& calendar) {
+                  const auto found = attached.find({ns.str(), calendar.id});
                   return found == attached.end() ? std::vector<std::string>{} : found->second;
                 },
             .detach =
-                [this](const Namespace& ns, const std::string& id, auto done) {
-                  if (detach_fails) return done(Error{ErrorCode::unavailable, "the store is away"});
-                  attached.erase({ns.str(), id});
+                [this](const Call& call, const schedule::CalendarRecord& calendar, const auto&,
+                       const auto& done) {
+                  if (detach_fails) return done(refusal(503, "unavailable", "the store is away"));
+                  attached.erase({call.ns.str(), calendar.id});
                   done({});
                 }};
   }

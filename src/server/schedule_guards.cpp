@@ -1,11 +1,13 @@
 // Calendars, conditions and rotations of a schedule. To change one is to update the schedule.
 #include "schedule/condition.hpp"
+#include "schedule/record_codec.hpp"
 #include "server/schedule_detail.hpp"
 #include "server/schedules.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
 namespace dw::server {
 namespace {
@@ -26,6 +28,17 @@ schedule::ChangeProblem not_attached(std::string_view calendar) {
 std::optional<schedule::ChangeProblem> as_wished(const schedule::Schedule&,
                                                  schedule::ScheduleChange&) {
   return std::nullopt;
+}
+
+constexpr std::size_t schedules_of_a_page = 500;
+
+bool names(const schedule::CalendarRecord& calendar, const std::string& attached) {
+  return attached == calendar.id || attached == calendar.calendar.name;
+}
+
+// Most schedules have no calendar, and their records then do not speak of any.
+bool may_have_calendars(const store::ScheduleRow& row) {
+  return row.record.find("\"calendar_ids\"") != std::string::npos;
 }
 
 Value verdict_value(const schedule::ConditionResult& result) {
@@ -81,6 +94,64 @@ void Schedules::detach_calendar(const Call& call, Reply reply) {
         return std::nullopt;
       },
       std::move(reply));
+}
+
+Result<std::vector<std::string>> Schedules::using_calendar(
+    const Namespace& ns, const schedule::CalendarRecord& calendar) {
+  store::ScheduleFilter filter{.ns = ns,
+                               .statuses = {std::string{store::schedule_active},
+                                            std::string{store::schedule_paused}},
+                               .limit = schedules_of_a_page};
+  std::vector<std::string> ids;
+  for (;;) {
+    const auto page = DW_TRY(parts_.store.list_schedules(filter));
+    for (const auto& row : page) {
+      if (!may_have_calendars(row)) continue;
+      const auto found = DW_TRY(schedule::read_schedule(row.record));
+      const auto is_it = [&](const std::string& id) { return names(calendar, id); };
+      if (std::ranges::any_of(found.calendar_ids, is_it)) ids.push_back(row.schedule_id);
+    }
+    if (page.size() < filter.limit) break;
+    filter.after =
+        store::ScheduleCursor{page.back().created_at, page.back().schedule_id, page.back().ulid};
+  }
+  std::ranges::sort(ids);
+  return ids;
+}
+
+void Schedules::take_off(const Call& call, const schedule::CalendarRecord& calendar,
+                         const std::vector<std::string>& schedules,
+                         std::function<void(std::optional<Answer> refused)> done) {
+  struct Rest {
+    std::atomic<std::size_t> open;
+    std::mutex mutex;
+    std::optional<Answer> refused;  // guarded by mutex
+  };
+  const auto rest = std::make_shared<Rest>();
+  rest->open = schedules.size();
+  for (const std::string& id : schedules) {
+    Call one = call.without_body();
+    one.match.captured.emplace_back("schedule", id);
+    schedule::ScheduleChange wish;
+    wish.calendar_ids.emplace();
+    change_guard(
+        one, std::move(wish),
+        [calendar](const schedule::Schedule& found,
+                   schedule::ScheduleChange& change) -> std::optional<schedule::ChangeProblem> {
+          change.calendar_ids = found.calendar_ids;
+          std::erase_if(*change.calendar_ids,
+                        [&](const std::string& attached) { return names(calendar, attached); });
+          return std::nullopt;
+        },
+        [rest, done](Answer answer) {
+          // One that has been deleted since needs nothing any more.
+          if (answer.status != 200 && answer.status != 404) {
+            const std::lock_guard lock{rest->mutex};
+            rest->refused = std::move(answer);
+          }
+          if (--rest->open == 0) done(std::move(rest->refused));
+        });
+  }
 }
 
 void Schedules::set_condition(const Call& call, Reply reply) {

@@ -4,6 +4,7 @@
 #pragma once
 #include "core/ulid.hpp"
 #include "dispatch/schedule_desk.hpp"
+#include "schedule/calendar_value.hpp"
 #include "schedule/change.hpp"
 #include "server/search_attributes.hpp"
 
@@ -32,6 +33,14 @@ class Schedules final : public Service {
   explicit Schedules(SchedulesParts parts);
 
   void serve(Call call, Reply reply) override;
+
+  // The ids of those in a namespace that use a calendar, by its id or by its name. Blocks.
+  Result<std::vector<std::string>> using_calendar(const Namespace& ns,
+                                                  const schedule::CalendarRecord& calendar);
+  // Takes it off these, for the one who calls. `done` hears when that is durable, or why it is not.
+  void take_off(const Call& call, const schedule::CalendarRecord& calendar,
+                const std::vector<std::string>& schedules,
+                std::function<void(std::optional<Answer> refused)> done);
 
  private:
   struct Backfill;

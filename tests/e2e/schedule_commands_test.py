@@ -176,8 +176,15 @@ class Schedules(Commands):
         days = self.told("schedule:preview", "closed", "--from=2030-01-01T07:00:00Z", "--next=2")["ticks"]
         self.assertEqual([tick["decision"] for tick in days], ["skip", "dispatch"])
         self.told("schedule:calendar", "attach", "closed", "--calendar=no-such-one", code=NOT_FOUND)
+        self.assertEqual(self.told("calendar:show", "closing")["attached_schedules"], ["closed"])
+        refused = self.told("calendar:delete", "closing", "--yes", code=INVALID)
+        self.assertEqual((refused["status_code"], refused["reason"]), (409, "calendar_in_use"))
+        self.assertEqual(refused["server_response"]["attached_schedules"], ["closed"])
         detached = self.told("schedules", "calendar", "detach", "closed", "--calendar", calendar)
         self.assertEqual(detached["calendar_ids"], [])
+        self.told("schedule:calendar", "attach", "closed", "closing")
+        self.assertEqual(self.told("calendar:delete", "closing", "--force", "--yes")["outcome"], "deleted")
+        self.assertEqual(self.told("schedule:describe", "closed")["calendar_ids"], [])
 
     def test_rotations_and_previews(self) -> None:
         self.make("turns", "--cron=0 6 * * *")
