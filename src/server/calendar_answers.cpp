@@ -66,17 +66,18 @@ Value::Map merged_definition(const schedule::Calendar& calendar, const Value::Ma
 }
 
 Answer refused_calendar(std::span<const schedule::GuardProblem> problems) {
-  Value::Array errors;
-  Value::Map by_path;
+  Value::Map errors;
+  Value::Array details;
   for (const auto& [code, field, message] : problems) {
-    errors.emplace_back(Value::Map{{"code", code}, {"path", field}, {"message", message}});
-    auto found = std::ranges::find(by_path, field, &Value::Map::value_type::first);
-    if (found == by_path.end()) found = by_path.insert(found, {field, Value::Array{}});
+    auto found = std::ranges::find(errors, field, &Value::Map::value_type::first);
+    if (found == errors.end()) found = errors.insert(found, {field, Value::Array{}});
     found->second.if_array()->emplace_back(message);
+    details.emplace_back(Value::Map{{"path", field}, {"code", code}, {"message", message}});
   }
-  return refusal(422, "validation_failed",
-                 "The calendar is not valid: " + schedule::to_error(problems).message,
-                 {{"errors", std::move(errors)}, {"validation_errors", std::move(by_path)}});
+  return refusal(
+      422, "validation_failed",
+      "The calendar is not valid: " + schedule::to_error(problems).message,
+      {{"errors", errors}, {"validation_errors", errors}, {"problems", std::move(details)}});
 }
 
 Value findings_value(std::span<const schedule::IcsFinding> findings) {
@@ -90,20 +91,22 @@ Value findings_value(std::span<const schedule::IcsFinding> findings) {
 }
 
 Answer refused_ics(std::span<const schedule::IcsFinding> findings) {
-  Value::Array errors;
+  Value::Array details;
   Value::Array texts;
   for (const auto& finding : findings) {
     if (finding.kind != schedule::IcsFinding::Kind::refused) continue;
-    errors.emplace_back(Value::Map{{"code", "invalid_ics"},
-                                   {"path", "ics"},
-                                   {"line", counted(finding.line)},
-                                   {"message", finding.message}});
+    details.emplace_back(Value::Map{{"path", "ics"},
+                                    {"code", "invalid_ics"},
+                                    {"message", finding.message},
+                                    {"line", counted(finding.line)}});
     texts.emplace_back(fmt::format("line {}: {}", finding.line, finding.message));
   }
+  const Value errors{Value::Map{{"ics", std::move(texts)}}};
   return refusal(422, "validation_failed",
                  "Not all of the file is understood; take_what_is_understood leaves the rest out",
-                 {{"errors", std::move(errors)},
-                  {"validation_errors", Value::Map{{"ics", std::move(texts)}}},
+                 {{"errors", errors},
+                  {"validation_errors", errors},
+                  {"problems", std::move(details)},
                   {"findings", findings_value(findings)}});
 }
 

@@ -19,7 +19,7 @@ Value::Map definition_in(const Value::Map& body);
 // `changes` over what was there; null takes a field away.
 Value::Map merged_definition(const schedule::Calendar& calendar, const Value::Map& changes);
 
-// 422: every problem with its code and its path.
+// 422 with every problem: by field, as all routes tell them, and each with its code and its place.
 Answer refused_calendar(std::span<const schedule::GuardProblem> problems);
 Answer refused_ics(std::span<const schedule::IcsFinding> findings);
 Value findings_value(std::span<const schedule::IcsFinding> findings);

@@ -111,7 +111,11 @@ class CalendarStory : public ::testing::Test {
   static std::vector<std::string> problems_in(const Answer& answer) {
     expect_refused(answer, 422, "validation_failed");
     std::vector<std::string> problems;
-    for (const Value& error : *find_in(answer, "errors")->if_array()) {
+    EXPECT_EQ(json_at(answer, "errors"), json_at(answer, "validation_errors"));
+    const Value by_field = *find_in(answer, "errors");
+    for (const Value& error : *find_in(answer, "problems")->if_array()) {
+      const Value* messages = by_field.find(*error.find("path")->if_string());
+      EXPECT_TRUE(messages && messages->if_array()) << text_of(answer);
       problems.push_back(fmt::format("{} {}", *error.find("code")->if_string(),
                                      *error.find("path")->if_string()));
       EXPECT_NE(*error.find("message"), Value{""});

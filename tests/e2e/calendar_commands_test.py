@@ -107,7 +107,8 @@ class Calendars(client.Commands):
     def test_mistakes_are_told_with_their_place(self) -> None:
         wrong = self.told("calendar:create", "--name=x", "--kind=skip_dates", "--timezone=Mars/Olympus",
                           "--dates=2026-02-30", code=INVALID)
-        self.assertEqual([(error["code"], error["path"]) for error in wrong["server_response"]["errors"]],
+        self.assertEqual(list(wrong["server_response"]["errors"]), ["timezone", "dates[0]"])
+        self.assertEqual([(problem["code"], problem["path"]) for problem in wrong["server_response"]["problems"]],
                          [("invalid_timezone", "timezone"), ("invalid_date", "dates[0]")])
         human = self.ends(INVALID, "calendar:create", "--name=x", "--kind=skip_dates", "--timezone=UTC",
                           "--dates=2026-02-30").err
