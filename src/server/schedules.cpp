@@ -113,9 +113,9 @@ void Schedules::serve(Call call, Reply reply) {
     case Operation::delete_schedule:
       return remove(call, std::move(reply));
     case Operation::pause_schedule:
-      return pause(call, std::move(reply));
+      return set_paused(call, true, std::move(reply));
     case Operation::resume_schedule:
-      return resume(call, std::move(reply));
+      return set_paused(call, false, std::move(reply));
     case Operation::trigger_schedule:
       return trigger(call, std::move(reply));
     case Operation::backfill_schedule:
@@ -183,44 +183,30 @@ void Schedules::ask(const Call& call, schedule::Asked asked, Decide decide, bool
 
 // ---- its life
 
-void Schedules::pause(const Call& call, Reply reply) {
+// To pause and to resume: both take a note and tell how it then stands.
+void Schedules::set_paused(const Call& call, bool paused, Reply reply) {
   Fields fields{call};
   const auto note = note_in(fields);
   if (!fields.fine()) return reply(fields.errors());
   ask(
       call, {},
-      [note](const schedule::Schedule& found, const schedule::Facts& facts) {
-        return decide_pause(found, note, facts);
+      [note, paused](const schedule::Schedule& found, const schedule::Facts& facts) {
+        return paused ? decide_pause(found, note, facts) : decide_resume(found, note, facts);
       },
       false,
-      [call = call.without_body(), reply](const ScheduleReply& told) {
-        if (told.outcome != schedule::Outcome::paused) return reply(schedule_refused(told, call));
-        Answer answer{200, changed_schedule(told.schedule, "paused")};
-        answer.body.emplace_back("paused", true);
-        answer.body.emplace_back("note", note_of(told.schedule));
-        answer.body.emplace_back("paused_at", instant_or_null(told.schedule.paused_at));
-        reply(std::move(answer));
-      },
-      reply);
-}
-
-void Schedules::resume(const Call& call, Reply reply) {
-  Fields fields{call};
-  const auto note = note_in(fields);
-  if (!fields.fine()) return reply(fields.errors());
-  ask(
-      call, {},
-      [note](const schedule::Schedule& found, const schedule::Facts& facts) {
-        return decide_resume(found, note, facts);
-      },
-      false,
-      [call = call.without_body(), reply](const ScheduleReply& told) {
-        if (told.outcome != schedule::Outcome::resumed) return reply(schedule_refused(told, call));
-        Answer answer{200, changed_schedule(told.schedule, "resumed")};
-        answer.body.emplace_back("paused", false);
-        answer.body.emplace_back("note", note_of(told.schedule));
-        answer.body.emplace_back("resumed_at", format_timestamp(told.schedule.updated_at));
-        answer.body.emplace_back("next_fire_at", instant_or_null(told.schedule.next_fire_at));
+      [call = call.without_body(), paused, reply](const ScheduleReply& told) {
+        const auto wanted = paused ? schedule::Outcome::paused : schedule::Outcome::resumed;
+        if (told.outcome != wanted) return reply(schedule_refused(told, call));
+        const schedule::Schedule& now = told.schedule;
+        Answer answer{200, changed_schedule(now, to_string(wanted))};
+        answer.body.emplace_back("paused", paused);
+        answer.body.emplace_back("note", note_of(now));
+        if (paused) {
+          answer.body.emplace_back("paused_at", instant_or_null(now.paused_at));
+        } else {
+          answer.body.emplace_back("resumed_at", format_timestamp(now.updated_at));
+          answer.body.emplace_back("next_fire_at", instant_or_null(now.next_fire_at));
+        }
         reply(std::move(answer));
       },
       reply);

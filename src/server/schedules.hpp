@@ -70,8 +70,7 @@ class Schedules final : public Service {
                                                      std::string_view id) const;
 
   // Its life
-  void pause(const Call& call, Reply reply);
-  void resume(const Call& call, Reply reply);
+  void set_paused(const Call& call, bool paused, Reply reply);
   void remove(const Call& call, Reply reply);
   void trigger(const Call& call, Reply reply);
   void backfill(const Call& call, Reply reply);
