@@ -22,6 +22,7 @@ std::vector<Command> env_commands();
 std::vector<Command> namespace_commands();
 std::vector<Command> calendar_commands();
 std::vector<Command> schedule_commands();
+std::vector<Command> schedule_lint_commands();
 std::vector<Command> schedule_life_commands();
 std::vector<Command> schedule_fire_commands();
 std::vector<Command> schedule_guard_commands();

@@ -4,7 +4,7 @@
 #include "cli/lookup.hpp"
 #include "cli/schedule_commands.hpp"
 #include "cli/schedule_times.hpp"
-#include "cli/task.hpp"
+#include "cli/spec_given.hpp"
 #include "schedule/condition.hpp"
 
 #include <fmt/format.h>
@@ -14,10 +14,18 @@ namespace {
 
 // ---- preview
 
-Outcome<Value::Map> preview_from(const Given& given, Value::Map body) {
+Outcome<Value::Map> preview_wanted(const Given& given, Value::Map body) {
+  constexpr std::string_view name = "schedule:preview";
+  if (given.was_said("run-length")) {
+    const auto length = DW_TRY(duration_given(name, "run-length", given));
+    body.emplace_back("run_seconds", static_cast<std::int64_t>(length.count()));
+  }
   if (given.text("from").empty()) return body;
+  if (given.flag("simulate")) {
+    return invalid_input("schedule:preview: what --simulate plays begins now, so leave out --from");
+  }
   taken(body, "from");
-  body.emplace_back("from", DW_TRY(instant_given("schedule:preview", "from", given)));
+  body.emplace_back("from", DW_TRY(instant_given(name, "from", given)));
   return body;
 }
 
@@ -27,7 +35,22 @@ std::string remark_on(const Value& tick) {
   return remark.empty() ? "-" : remark;
 }
 
-void draw_preview(Page& page, const Value& answer) {
+void draw_simulation(Page& page, const Value& answer) {
+  page.text(fmt::format("As if every run took {} s, from {} on.", words_of(answer, "run_seconds"),
+                        words_of(answer, "snapshot_at")));
+  const auto& rows = list_of(answer, "rows");
+  if (rows.empty()) return page.text("Nothing happens.");
+  page.table({{"At", "at"},
+              {"Scheduled For", "scheduled_for"},
+              {"Outcome", "outcome", Format::status},
+              {"Reason", "reason"},
+              {"Workflow ID", "instance_id"},
+              {"Ended For It", "closed"},
+              {"Waiting", "buffer_depth"}},
+             rows);
+}
+
+void draw_ticks(Page& page, const Value& answer) {
   page.text(fmt::format("Namespace: {}", words_of(answer, "namespace")));
   const auto& ticks = list_of(answer, "ticks");
   std::vector<Page::Row> rows;
@@ -42,10 +65,25 @@ void draw_preview(Page& page, const Value& answer) {
     page.text(fmt::format("Schedule {} has no tick within {} days.",
                           words_of(answer, "schedule_id"), words_of(answer, "window_days")));
   }
+}
+
+void draw_preview(Page& page, const Value& answer) {
+  look_up(answer, "rows") ? draw_simulation(page, answer) : draw_ticks(page, answer);
   if (is_true(answer, "truncated")) {
     page.text(fmt::format("Looked {} days ahead; --horizon-days looks further.",
                           words_of(answer, "window_days")));
   }
+}
+
+Outcome<Exit> run_preview(Task& task) {
+  const Request request = DW_TRY(request_of(task));
+  const Value answer = DW_TRY(answer_to(task, request));
+  if (task.output.by_line() && task.given.flag("simulate")) {
+    for (const Value& row : list_of(answer, "rows")) task.output.print(row);
+  } else {
+    show_answer(task, answer);
+  }
+  return Exit::success;
 }
 
 Command preview_command() {
@@ -63,14 +101,21 @@ Command preview_command() {
                        .help = "Look so far ahead; 31 when not given",
                        .kind = Kind::whole,
                        .key = "horizon_days",
-                       .most = 3660}},
+                       .most = 3660},
+                      {.name = "simulate",
+                       .help = "Play runs, buffers and conditions forward",
+                       .kind = Kind::flag,
+                       .key = "simulate"},
+                      {.name = "run-length",
+                       .help = "How long a run takes, such as PT5M; else as the last ones did"}},
           .method = "GET",
           .path = "/schedules/{schedule-id}/preview",
           .view = {.list = "ticks", .things = "ticks", .draw = draw_preview},
-          .examples = {"dw schedule:preview nightly --next=20",
-                       "dw schedule preview nightly --from=2026-12-01 --output=jsonl"},
+          .examples = {"dw schedule:preview nightly --from=2026-12-01 --output=jsonl",
+                       "dw schedule preview nightly --simulate --run-length=PT90M"},
           .exits = "0 also when every tick will be skipped.",
-          .shape = preview_from};
+          .shape = preview_wanted,
+          .run = run_preview};
 }
 
 // ---- conditions

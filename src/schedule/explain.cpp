@@ -54,16 +54,6 @@ std::optional<chrono::seconds> shortest_distance(const Spec& spec, Timestamp fro
 
 // ---- what is odd
 
-void warn_of_either_day(const Spec& spec, std::vector<SpecWarning>& warnings) {
-  for (std::size_t i = 0; i < spec.crons().size(); ++i) {
-    const Cron& cron = spec.crons()[i];
-    if (!cron.days_restricted || !cron.weekdays_restricted) continue;
-    warnings.push_back({fmt::format("cron_expressions.{}", i), "dom_dow_or",
-                        "it names days of the month and days of the week: one of them is enough "
-                        "to fire"});
-  }
-}
-
 bool calendar_blocks_all(const Spec& spec, const ExplainQuestion& question) {
   if (!question.calendar) return false;
   SpecWalk walk{spec, question.from};
@@ -93,7 +83,7 @@ void warn_of_exhausted_tables(const Explanation& explanation, const ExplainQuest
 
 void add_warnings(const Spec& spec, const ExplainQuestion& question, Explanation& explanation) {
   auto& warnings = explanation.warnings;
-  warn_of_either_day(spec, warnings);
+  for (auto& warning : either_day_warnings(spec)) warnings.push_back(std::move(warning));
   if (explanation.next_fires.empty()) {
     warnings.push_back({"", "never_fires", "nothing fires after that time"});
   } else if (calendar_blocks_all(spec, question)) {
@@ -148,6 +138,18 @@ std::string take_letters(std::string_view& rule) {
 }
 
 }  // namespace
+
+std::vector<SpecWarning> either_day_warnings(const Spec& spec) {
+  std::vector<SpecWarning> warnings;
+  for (std::size_t i = 0; i < spec.crons().size(); ++i) {
+    const Cron& cron = spec.crons()[i];
+    if (!cron.days_restricted || !cron.weekdays_restricted) continue;
+    warnings.push_back({fmt::format("cron_expressions.{}", i), "dom_dow_or",
+                        "it names days of the month and days of the week: one of them is enough "
+                        "to fire"});
+  }
+  return warnings;
+}
 
 Explanation explain(const ExplainQuestion& question) {
   auto checked = check_spec(question.spec, question.zone, {}, question.from);

@@ -41,6 +41,9 @@ struct Explanation {
 
 Explanation explain(const ExplainQuestion& question);
 
+// Of expressions that restrict both kinds of days.
+std::vector<SpecWarning> either_day_warnings(const Spec& spec);
+
 // {"valid", "words", "canonical", "next_fires": [{"utc", "local", "offset", "zone_abbrev",
 // "calendar", "dst"}], "interval_seconds_min", "warnings": [{"code", "path", "text"}], "errors":
 // [{"path", "code", "problem", "field", "position", "text"}]}

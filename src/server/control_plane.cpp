@@ -197,6 +197,7 @@ void ControlPlane::serve(Call call, Reply reply) {
     case Operation::schedule_history:
     case Operation::schedule_actions:
     case Operation::preview_schedule:
+    case Operation::lint_schedule:
     case Operation::attach_calendar:
     case Operation::detach_calendar:
     case Operation::read_condition:

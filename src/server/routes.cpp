@@ -73,6 +73,7 @@ constexpr Route table[] = {
     {"GET", "schedules/{schedule}/history", Op::schedule_history, Plane::control, operators},
     {"GET", "schedules/{schedule}/actions", Op::schedule_actions, Plane::control, operators},
     {"GET", "schedules/{schedule}/preview", Op::preview_schedule, Plane::control, operators},
+    {"GET", "schedules/{schedule}/lint", Op::lint_schedule, Plane::control, operators},
     {"PUT", "schedules/{schedule}/calendar", Op::attach_calendar, Plane::control, operators},
     {"DELETE", "schedules/{schedule}/calendar", Op::detach_calendar, Plane::control, operators},
     {"GET", "schedules/{schedule}/condition", Op::read_condition, Plane::control, operators},

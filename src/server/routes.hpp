@@ -90,6 +90,7 @@ enum class Operation {
   schedule_history,
   schedule_actions,
   preview_schedule,
+  lint_schedule,
   attach_calendar,
   detach_calendar,
   read_condition,

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 namespace dw::server {
 namespace {
 
@@ -89,6 +91,13 @@ void check_action(const schedule::ScheduleChange& change,
 }
 
 }  // namespace
+
+std::optional<std::int64_t> whole_number_in(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = !text.empty() && error == std::errc{} && end == text.data() + text.size();
+  return whole ? std::optional{number} : std::nullopt;
+}
 
 std::optional<schedule::Overlap> overlap_in(Fields& fields) {
   const std::string given = fields.text("overlap_policy", longest_policy_name);

@@ -21,6 +21,9 @@ struct ReadWish {
 };
 ReadWish read_wish(const Call& call);
 
+// Of a query: absent when the text is none.
+std::optional<std::int64_t> whole_number_in(std::string_view text);
+
 // "2026-04-20T00:00:00Z"; required.
 std::optional<Timestamp> instant_in(Fields& fields, std::string_view name);
 

@@ -126,6 +126,8 @@ void Schedules::serve(Call call, Reply reply) {
       return reading(std::move(call), std::move(reply), &Schedules::actions);
     case Operation::preview_schedule:
       return reading(std::move(call), std::move(reply), &Schedules::preview);
+    case Operation::lint_schedule:
+      return reading(std::move(call), std::move(reply), &Schedules::lint);
     case Operation::attach_calendar:
       return attach_calendar(call, std::move(reply));
     case Operation::detach_calendar:

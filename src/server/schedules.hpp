@@ -44,6 +44,7 @@ class Schedules final : public Service {
 
  private:
   struct Backfill;
+  struct Outlook;
   struct Supplies;
   using Told = std::function<void(const dispatch::ScheduleReply& told)>;
   using Decide = std::function<Result<schedule::Decision>(const schedule::Schedule& schedule,
@@ -94,6 +95,9 @@ class Schedules final : public Service {
   Answer history(const Call& call);
   Answer actions(const Call& call);
   Answer preview(const Call& call);
+  Answer lint(const Call& call);
+  // What speaks for and against its coming occurrences, and how long its runs take.
+  Result<std::optional<Outlook>> outlook(const Call& call);
   Answer condition(const Call& call);
   Answer rotation(const Call& call);
 

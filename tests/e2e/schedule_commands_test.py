@@ -204,6 +204,19 @@ class Schedules(Commands):
         paused = self.told("schedule:preview", "turns", "--next=2")["ticks"]
         self.assertEqual({tick["reason"] for tick in paused}, {"status_not_triggerable"})
 
+    def test_what_might_surprise(self) -> None:
+        self.make("odd", "--cron=*/10 * * * *")
+        self.assertEqual(self.told("schedule:lint", "odd")["findings"], [])
+        found = self.told("schedule:lint", "odd", "--run-length=PT11M")
+        self.assertEqual([finding["code"] for finding in found["findings"]], ["will_overlap"])
+        self.told("schedule:calendar", "attach", "odd", "weekends-only")
+        played = self.told("schedule:preview", "odd", "--simulate", "--run-length=PT11M", "--next=3")
+        self.assertEqual((played["run_seconds"], len(played["rows"])), (660, 3))
+        self.told("schedule:delete", "odd")
+        spec = ["schedule:lint", "--local", "--cron=0 9 * * 1", "--calendar=weekends"]
+        self.assertEqual(self.told(*spec, code=FAILURE)["error_count"], 1)
+        self.ends(INVALID, "schedule:lint", "--local", "--cron=0 25 * * *")
+
     # ---- all of them
 
     def test_looking_at_what_is_due(self) -> None:
