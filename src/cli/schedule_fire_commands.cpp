@@ -234,6 +234,68 @@ void draw_control(Page& page, const Value& answer) {
              answer);
 }
 
+// ---- making room
+
+Outcome<Value::Map> purge_wanted(const Given& given, Value::Map body) {
+  taken(body, "deleted_before");
+  body.emplace_back("deleted_before",
+                    DW_TRY(instant_given("schedule:purge", "deleted-before", given)));
+  return body;
+}
+
+void draw_purged(Page& page, const Value& answer) {
+  const auto& gone = list_of(answer, "schedules");
+  page.heading(fmt::format("Purged {} schedule(s){}.", gone.size(),
+                           is_true(answer, "with_history") ? " with their history" : ""));
+  if (gone.empty()) return;
+  page.table({{"Namespace", "namespace"},
+              {"Schedule ID", "schedule_id"},
+              {"Deleted", "deleted_at"},
+              {"ULID", "schedule_ulid"}},
+             gone);
+}
+
+Outcome<Exit> run_purge(Task& task) {
+  const Request request = DW_TRY(request_of(task));
+  if (!task.may_ask && !task.given.flag("yes")) {
+    return invalid_input("schedule:purge needs --yes where nobody can be asked");
+  }
+  const std::string question =
+      fmt::format("Remove every schedule deleted before {} for good{}?",
+                  task.given.text("deleted-before"),
+                  task.given.flag("with-history") ? ", with its history" : "");
+  if (!confirmed(task, question)) {
+    task.output.show("Nothing was done.");
+    return Exit::success;
+  }
+  show_answer(task, DW_TRY(answer_to(task, request)));
+  return Exit::success;
+}
+
+Command purge_command() {
+  return {.name = "schedule:purge",
+          .summary = "Remove schedules that were deleted, of every namespace",
+          .options = {{.name = "deleted-before",
+                       .help = "Only those deleted before this instant or day",
+                       .key = "deleted_before",
+                       .required = true},
+                      {.name = "with-history",
+                       .help = "Their audit streams, too",
+                       .kind = Kind::flag,
+                       .key = "with_history"}},
+          .method = "POST",
+          .path = "/system/schedules/purge",
+          .scope = Scope::nothing,
+          .view = {.list = "schedules", .things = "schedules", .draw = draw_purged},
+          .asks_first = true,
+          .needs_yes = true,
+          .examples = {"dw schedule:purge --deleted-before=2026-01-01 --yes",
+                       "dw schedule purge --deleted-before=2026-01-01T00:00:00Z --with-history "
+                       "--yes --json"},
+          .shape = purge_wanted,
+          .run = run_purge};
+}
+
 std::vector<Command> dispatch_commands() {
   return {{.name = "schedule:tick",
            .summary = "Fire every schedule that is due, now",
@@ -287,7 +349,7 @@ std::vector<Command> dispatch_commands() {
 }  // namespace
 
 std::vector<Command> schedule_fire_commands() {
-  std::vector<Command> all{trigger_command(), backfill_command()};
+  std::vector<Command> all{trigger_command(), backfill_command(), purge_command()};
   for (Command& command : dispatch_commands()) all.push_back(std::move(command));
   return all;
 }

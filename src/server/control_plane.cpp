@@ -210,6 +210,7 @@ void ControlPlane::serve(Call call, Reply reply) {
     case Operation::schedule_control:
     case Operation::freeze_schedules:
     case Operation::unfreeze_schedules:
+    case Operation::purge_schedules:
       return parts_.schedules.serve(std::move(call), std::move(reply));
     case Operation::repair_status:
     case Operation::repair_pass:

@@ -104,6 +104,7 @@ constexpr Route table[] = {
     {"GET", "system/schedules/freeze", Op::schedule_control, Plane::control, admins},
     {"POST", "system/schedules/freeze", Op::freeze_schedules, Plane::control, admins},
     {"DELETE", "system/schedules/freeze", Op::unfreeze_schedules, Plane::control, admins},
+    {"POST", "system/schedules/purge", Op::purge_schedules, Plane::control, admins},
     {"POST", "worker/register", Op::register_worker, Plane::worker, workers_only},
     {"DELETE", "worker/registrations/{worker}", Op::deregister_worker, Plane::worker, workers_only},
     {"POST", "worker/heartbeat", Op::heartbeat_worker, Plane::worker, workers_only},

@@ -121,6 +121,7 @@ enum class Operation {
   schedule_control,
   freeze_schedules,
   unfreeze_schedules,
+  purge_schedules,
   register_worker,
   deregister_worker,
   heartbeat_worker,

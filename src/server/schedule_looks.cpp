@@ -78,6 +78,24 @@ Answer Schedules::describe(const Call& call) {
   return *found ? Answer{200, schedule_detail(**found)} : no_such_schedule(call);
 }
 
+// Whose events they are. A schedule that was purged has no row any more, but may have left them.
+Result<std::optional<ScheduleUlid>> Schedules::whose_events(const Call& call) {
+  const auto id = call.match["schedule"];
+  const ScheduleUlid ulid{call.parameter("schedule_ulid").value_or("")};
+  if (ulid.view().empty()) {
+    const auto row = DW_TRY(parts_.store.find_schedule(call.ns, id));
+    return row ? std::optional{row->ulid} : std::nullopt;
+  }
+  const auto events = DW_TRY(parts_.store.schedule_events(ulid, 0, 1));
+  if (!events.empty()) {
+    const bool ours = events[0].ns == call.ns && events[0].schedule_id == id;
+    return ours ? std::optional{ulid} : std::nullopt;
+  }
+  const auto row = DW_TRY(parts_.store.load_schedule(ulid));
+  const bool ours = row && row->ns == call.ns && row->schedule_id == id;
+  return ours ? std::optional{ulid} : std::nullopt;
+}
+
 // Also of one that is deleted: what happened to it is what its history is for.
 Answer Schedules::history(const Call& call) {
   std::int64_t after = 0;
@@ -86,23 +104,20 @@ Answer Schedules::history(const Call& call) {
     if (!number || *number < 0) return wrong_sequence();
     after = *number;
   }
-  const auto id = call.match["schedule"];
-  const auto ulid = call.parameter("schedule_ulid").value_or("");
-  const auto row = ulid.empty() ? parts_.store.find_schedule(call.ns, id)
-                                : parts_.store.load_schedule(ScheduleUlid{ulid});
-  if (!row) return schedule_failed(row.error(), call);
-  if (!*row || (*row)->ns != call.ns || (*row)->schedule_id != id) return no_such_schedule(call);
+  const auto ulid = whose_events(call);
+  if (!ulid) return schedule_failed(ulid.error(), call);
+  if (!*ulid) return no_such_schedule(call);
   const std::size_t limit = clamped_limit(call);
-  auto events = parts_.store.schedule_events((*row)->ulid, after, limit + 1);
+  auto events = parts_.store.schedule_events(**ulid, after, limit + 1);
   if (!events) return schedule_failed(events.error(), call);
   const bool more = events->size() > limit;
   if (more) events->resize(limit);
   Value::Array shown;
   for (const auto& event : *events) shown.push_back(shown_event(event));
   return {200,
-          {{"schedule_id", id},
+          {{"schedule_id", call.match["schedule"]},
            {"namespace", call.ns.view()},
-           {"schedule_ulid", (*row)->ulid.view()},
+           {"schedule_ulid", (*ulid)->view()},
            {"events", std::move(shown)},
            {"has_more", more},
            {"next_cursor", more ? Value{events->back().sequence} : Value{}}}};

@@ -152,6 +152,8 @@ void Schedules::serve(Call call, Reply reply) {
       return freeze(call, std::move(reply));
     case Operation::unfreeze_schedules:
       return hold(call, {}, std::move(reply));
+    case Operation::purge_schedules:
+      return purge(call, std::move(reply));
     default:
       return reply(refusal(404, "not_found", "nobody here does that"));
   }

@@ -45,6 +45,7 @@ class Schedules final : public Service {
  private:
   struct Backfill;
   struct Outlook;
+  struct Purge;
   struct Supplies;
   using Told = std::function<void(const dispatch::ScheduleReply& told)>;
   using Decide = std::function<Result<schedule::Decision>(const schedule::Schedule& schedule,
@@ -92,6 +93,7 @@ class Schedules final : public Service {
   void reading(Call call, Reply reply, Read read);
   Result<std::optional<schedule::Schedule>> find(const Call& call);
   Answer describe(const Call& call);
+  Result<std::optional<ScheduleUlid>> whose_events(const Call& call);
   Answer history(const Call& call);
   Answer actions(const Call& call);
   Answer preview(const Call& call);
@@ -106,6 +108,10 @@ class Schedules final : public Service {
   Answer control(const Call& call);
   void hold(const Call& call, dispatch::ScheduleControl control, Reply reply);
   void freeze(const Call& call, Reply reply);
+  void purge(const Call& call, Reply reply);
+  void purge_next(const std::shared_ptr<Purge>& purge);
+  Result<std::vector<store::ScheduleRow>> find_purgeable(Purge& purge);
+  Result<void> let_go(Purge& purge, const std::vector<store::ScheduleRow>& leaving);
 
   std::string token_key();
   std::string new_id();

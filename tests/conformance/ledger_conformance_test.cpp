@@ -220,5 +220,27 @@ TEST_P(LedgerConformance, ANameIsFreeOnceItsScheduleIsPurged) {
   EXPECT_EQ(store().find_schedule(next.ns, next.schedule_id).value()->ulid, next.ulid);
 }
 
+TEST_P(LedgerConformance, PurgingADeletedScheduleLeavesTheOneThatHasItsNameNow) {
+  ScheduleRow old = schedule_;
+  must_win(create("c1", old));
+  must_write({line(10)});
+  old.status = schedule_deleted;
+  must_win(change("c2", old, "c1"));
+  const ScheduleRow next = schedule_row("s2");
+  Transition begins = create("c3", next);
+  begins.ledger = {ledger_line(next, 10)};
+  must_win(begins);
+
+  Transition purge = tasks_only("c4", {});
+  purge.reads = {{old.ulid, CommitId{"c2"}}};
+  purge.purged_schedules = {{.ulid = old.ulid, .with_events = true}};
+  must_win(purge);
+  EXPECT_EQ(store().find_schedule(next.ns, next.schedule_id).value()->ulid, next.ulid);
+  EXPECT_THAT(keys(store().ledger({.ulid = next.ulid}).value()), ElementsAre("10"));
+  EXPECT_THAT(store().schedule_events(next.ulid, 0, 10).value(), SizeIs(1));
+  EXPECT_THAT(store().list_schedules({.statuses = {std::string{schedule_deleted}}}).value(),
+              IsEmpty());
+}
+
 }  // namespace
 }  // namespace dw::conformance

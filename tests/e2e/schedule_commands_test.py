@@ -219,6 +219,16 @@ class Schedules(Commands):
 
     # ---- all of them
 
+    def test_purging(self) -> None:
+        self.make("brief")
+        self.told("schedule:delete", "brief")
+        ulid = self.told("schedule:history", "brief")["schedule_ulid"]
+        self.assertEqual(self.told("schedule:purge", "--deleted-before=2026-01-01", "--yes")["purged"], 0)
+        self.told("schedule:purge", "--deleted-before=2126-01-01", code=INVALID)
+        purged = self.told("schedule:purge", "--deleted-before=2126-01-01", "--yes")["schedules"]
+        self.assertIn(ulid, [item["schedule_ulid"] for item in purged])
+        self.told("schedule:history", "brief", code=NOT_FOUND)
+
     def test_looking_at_what_is_due(self) -> None:
         self.assertIsInstance(self.told("schedule:tick"), list)
         self.assertIn("Done: ", self.ends(SUCCESS, "schedule:evaluate", "--limit=5").out)
