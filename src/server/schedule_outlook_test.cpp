@@ -119,6 +119,7 @@ TEST_F(ScheduleOutlook, AConditionSeesWhatWasPlayedBefore) {
               ElementsAre("10:00 triggered", "11:00 triggered", "12:00 skipped", "13:00 skipped"));
 }
 
+// proves: S-146
 TEST_F(ScheduleOutlook, PlayingChangesNothing) {
   create("nightly", R"({"rotation":[["a"],["b"]],"max_runs":5,"overlap_policy":"cancel_other"})");
   told(ask(Operation::trigger_schedule, "nightly"));

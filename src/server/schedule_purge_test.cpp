@@ -29,6 +29,7 @@ class PurgingSchedules : public ScheduleOffice {
   ScheduleUlid ulid_of(std::string_view id) { return (*store.find_schedule(ns, id))->ulid; }
 };
 
+// proves: S-85
 TEST_F(PurgingSchedules, TheRowAndTheLedgerGoAndTheAuditStreamStays) {
   create_and_delete("old");
   const auto ulid = ulid_of("old");
