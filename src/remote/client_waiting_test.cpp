@@ -63,7 +63,7 @@ TEST_F(WaitingClient, AWorkflowThatContinuesAsNewIsFollowed) {
     if (!asks_for_result(heard)) return described_answer("a", continued ? "run-2" : "run-1");
     if (heard.target.find("run-2") != std::string::npos) return Scripted{200, completed("done")};
     continued = true;
-    return Scripted{200, R"({"closed":true,"closed_reason":"continued"})"};
+    return Scripted{200, R"({"closed":true,"closed_reason":"continued","followed":true})"};
   });
   EXPECT_EQ(client->handle<std::string>("a").result(), "done");
 }
