@@ -42,7 +42,8 @@ struct EngineOptions {
   CompatibilityOptions compatibility = {};
   TaskDispatchMode task_dispatch_mode = TaskDispatchMode::queue;
   FleetValidation fleet_validation = FleetValidation::warn;
-  std::chrono::days retention{0};  // how long closed runs are kept; 0: for ever
+  std::chrono::days retention{0};   // how long closed runs are kept; 0: for ever
+  std::string zone_directory = {};  // a tz database; empty: the system's
 };
 
 // What the engine has written since it was opened.

@@ -143,6 +143,10 @@ class Schedules {
   std::vector<ScheduleEvent> history(std::string_view id, std::size_t limit = 100,
                                      std::int64_t after_sequence = 0);
   std::vector<PreviewedTick> preview(std::string_view id, int next = 10);
+  // Reads the tz database again. What is to come in zones whose rules have changed is planned by
+  // the new ones, what is overdue stays due. How many schedules that changed. The engine does so by
+  // itself within a minute after a zone's file was written.
+  std::size_t reload_zones();
 
  private:
   const Registry& registry() const;

@@ -29,6 +29,11 @@ Error stopping() {
   return {ErrorCode::shutting_down, "the engine is stopping"};
 }
 
+Result<schedule::Decision> decide_replan(const Schedule* found, const schedule::Facts& facts) {
+  if (!found) return Error{ErrorCode::not_found, "the schedule is gone"};
+  return decide_recompute(*found, facts);
+}
+
 }  // namespace
 
 struct ScheduleDesk::Work {
@@ -55,7 +60,18 @@ struct ScheduleDesk::Pass {
 };
 
 ScheduleDesk::ScheduleDesk(ScheduleDeskParts parts)
-    : parts_(std::move(parts)), reader_(parts_.store, parts_.sources), ulids_(parts_.random) {}
+    : parts_(std::move(parts)),
+      reader_(parts_.store, parts_.sources),
+      replan_({parts_.store, parts_.reader, parts_.clock, reader_,
+               [this](const ScheduleName& name, Reply<bool> reply) {
+                 ask({.name = name,
+                      .decide = decide_replan,
+                      .reply = [reply = std::move(reply)](const Result<ScheduleReply>& decided) {
+                        if (!decided) return reply(decided.error());
+                        reply(decided->outcome == schedule::Outcome::updated);
+                      }});
+               }}),
+      ulids_(parts_.random) {}
 
 // ---- one decision
 
@@ -259,6 +275,22 @@ void ScheduleDesk::begin() {
   parts_.executor.post([this] {
     begun_ = true;
     begin_pass();
+    replan_all();
+  });
+}
+
+void ScheduleDesk::replan(std::vector<std::string> zones, Reply<std::size_t> reply) {
+  replan_.run(std::move(zones), std::move(reply));
+}
+
+void ScheduleDesk::replan_all() {
+  if (stopped_) return;
+  replan_.run({}, [this](const Result<std::size_t>& changed) {
+    if (!changed) {
+      spdlog::warn("schedules could not be planned again: {}", changed.error().message);
+      return parts_.executor.post_at(parts_.clock.now() + trouble_delay, [this] { replan_all(); });
+    }
+    if (*changed > 0) spdlog::info("schedules that were planned again: {}", *changed);
   });
 }
 

@@ -8,6 +8,7 @@
 #include "dispatch/requests.hpp"
 #include "dispatch/schedule_control.hpp"
 #include "dispatch/schedule_facts.hpp"
+#include "dispatch/schedule_replan.hpp"
 #include "dispatch/schedule_tally.hpp"
 #include "schedule/decide.hpp"
 
@@ -74,8 +75,10 @@ class ScheduleDesk final : public CommitListener {
   explicit ScheduleDesk(ScheduleDeskParts parts);
 
   // All of these from any thread.
-  void begin();  // looks after due schedules from here on
-  void stop();   // decides nothing more; open replies get `shutting_down`
+  // Looks after due schedules from here on, and plans again what was left without a next time or
+  // was planned by rules of a zone that have changed since.
+  void begin();
+  void stop();  // decides nothing more; open replies get `shutting_down`
   // Once the executors have stopped: whoever still waits learns that no answer will come.
   void abandon();
   void ask(ScheduleAsk ask);
@@ -83,6 +86,9 @@ class ScheduleDesk final : public CommitListener {
   void wake();
   // One pass over what waits in buffers and what is due by now, no more than `limit` of either.
   void tick(std::optional<std::size_t> limit, Reply<std::vector<TickRow>> reply);
+  // Zones have got other rules: what is to come by them is planned again. How many schedules that
+  // changed.
+  void replan(std::vector<std::string> zones, Reply<std::size_t> reply);
   // What has been said about schedules as a whole, and is durable by now.
   void heed(const ScheduleControl& control);
   // The last pass that came to its end.
@@ -120,9 +126,11 @@ class ScheduleDesk final : public CommitListener {
   void end_of_batch(const PassPtr& pass);
   void wake_at(Timestamp at);
   void begin_pass();
+  void replan_all();
 
   ScheduleDeskParts parts_;
   ScheduleReader reader_;
+  ScheduleReplan replan_;
   UlidSource ulids_;
   ScheduleTally tally_;
   bool frozen_ = false;

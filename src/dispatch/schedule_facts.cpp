@@ -78,18 +78,20 @@ Result<SeenSchedule> ScheduleReader::look(store::ScheduleRow row, const NeedsOf&
 std::shared_ptr<const schedule::Spec> ScheduleReader::spec_of(const schedule::Schedule& schedule,
                                                               Timestamp now) {
   const std::string key = spec_key(schedule);
+  auto zone = sources_.zone(schedule.spec.timezone);
   {
     const std::lock_guard lock{mutex_};
-    if (const auto known = specs_.find(key); known != specs_.end()) return known->second;
+    const auto known = specs_.find(key);
+    if (known != specs_.end() && known->second.zone == zone) return known->second.spec;
   }
-  auto checked = schedule::check_spec(schedule.spec, sources_.zone(schedule.spec.timezone),
-                                      schedule.bounds, now);
+  auto checked = schedule::check_spec(schedule.spec, zone, schedule.bounds, now);
   // Not kept: the zone may be there next time.
   if (!checked.spec) return nullptr;
   auto spec = std::make_shared<const schedule::Spec>(*std::move(checked.spec));
   const std::lock_guard lock{mutex_};
   if (specs_.size() >= most_specs_kept) specs_.clear();
-  return specs_.emplace(key, std::move(spec)).first->second;
+  return specs_.insert_or_assign(key, KeptSpec{std::move(zone), std::move(spec)})
+      .first->second.spec;
 }
 
 std::vector<schedule::AttachedCalendar> ScheduleReader::calendars_of(

@@ -44,7 +44,8 @@ class ScheduleReader {
   Result<SeenSchedule> look(store::ScheduleRow row, const NeedsOf& needs,
                             const schedule::Asked& asked, Timestamp now);
 
-  // Understood once, however many schedules are written alike.
+  // Understood once, however many schedules are written alike, for as long as their zone is the
+  // same.
   std::shared_ptr<const schedule::Spec> spec_of(const schedule::Schedule& schedule, Timestamp now);
   std::vector<schedule::AttachedCalendar> calendars_of(const schedule::Schedule& schedule);
   Result<Value> context_of(const schedule::Schedule& schedule, Timestamp now);
@@ -57,7 +58,11 @@ class ScheduleReader {
   store::Store& store_;
   ScheduleSources sources_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const schedule::Spec>> specs_;  // guarded by mutex_
+  struct KeptSpec {
+    std::shared_ptr<const schedule::Zone> zone;
+    std::shared_ptr<const schedule::Spec> spec;
+  };
+  std::map<std::string, KeptSpec> specs_;  // guarded by mutex_
 };
 
 }  // namespace dw::dispatch

@@ -60,7 +60,9 @@ EngineImpl::EngineImpl(Registry registry, EngineOptions options,
       reader_("dw-reader", clock_),
       time_("dw-time", clock_),
       schedules_executor_("dw-schedules", clock_),
-      schedules_random_(system_seed()) {
+      schedules_random_(system_seed()),
+      zones_(options_.zone_directory.empty() ? machine::system_zone_directory
+                                             : options_.zone_directory) {
   std::vector<dispatch::ShardSeat> seats;
   for (std::size_t i = 0; i < workflow_threads(options_.workflow_threads); ++i) {
     auto& room = *shards_.emplace_back(std::make_unique<ShardRoom>(
@@ -92,6 +94,7 @@ EngineImpl::EngineImpl(Registry registry, EngineOptions options,
   housekeeper_ = std::make_unique<Housekeeper>(
       HousekeeperParts{*store_, clock_, writer_, reader_, time_, options_.retention});
   watch_workflow_threads();
+  watch_zones();
 }
 
 void EngineImpl::stop() {

@@ -59,6 +59,8 @@ class EngineImpl final : public Backend, public std::enable_shared_from_this<Eng
   dispatch::ScheduleReader& schedule_reader() { return *schedule_reader_; }
   const dispatch::ScheduleSources& schedule_sources() const { return schedule_sources_; }
   machine::ZoneFiles& zones() { return zones_; }
+  // Reads the zones again, and plans by the rules that have changed.
+  void reload_zones(Reply<std::size_t> reply);
 
   engine::StartCommand start_command(std::string type, const StartOptions& options,
                                      Payload arguments);
@@ -104,6 +106,7 @@ class EngineImpl final : public Backend, public std::enable_shared_from_this<Eng
 
   void watch_next(RunRef run, Reply<Closed> reply);
   void watch_workflow_threads();
+  void watch_zones();
   void keep_schedules(bool elsewhere);
   Namespace namespace_of(const std::optional<std::string>& named) const;
   std::string new_id();

@@ -4,6 +4,8 @@
 #include "schedule/record_codec.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 
 namespace dw::detail {
 
@@ -39,6 +41,28 @@ void EngineImpl::keep_schedules(bool elsewhere) {
 void EngineImpl::look_after_schedules(DescribeStart describe) {
   describe_start_ = std::move(describe);
   schedules_->begin();
+}
+
+void EngineImpl::reload_zones(Reply<std::size_t> reply) {
+  auto changed = zones_.reload();
+  if (changed.empty()) return reply(std::size_t{0});
+  spdlog::info("time zones have other rules now: {} release={}", fmt::join(changed, ", "),
+               zones_.release());
+  schedules_->replan(std::move(changed), std::move(reply));
+}
+
+// A tz database is brought up to date under a running process, and nobody tells it.
+void EngineImpl::watch_zones() {
+  time_.post_at(clock_.now() + std::chrono::minutes{1}, [this] {
+    reader_.post([this] {
+      if (zones_.written_since()) {
+        reload_zones([](const Result<std::size_t>& changed) {
+          if (!changed) spdlog::warn("schedules stay as planned: {}", changed.error().message);
+        });
+      }
+      watch_zones();
+    });
+  });
 }
 
 dispatch::ScheduleReply EngineImpl::ask_schedule(dispatch::ScheduleAsk ask) {

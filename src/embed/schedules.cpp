@@ -299,4 +299,10 @@ std::vector<PreviewedTick> Schedules::preview(std::string_view id, int next) {
   return ticks;
 }
 
+std::size_t Schedules::reload_zones() {
+  detail::Waiter<std::size_t> waiter;
+  engine_->reload_zones(waiter.reply());
+  return waiter.get();
+}
+
 }  // namespace dw

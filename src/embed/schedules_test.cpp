@@ -153,5 +153,14 @@ TEST_F(SchedulesTest, APreviewSaysWhatIsToComeAndChangesNothing) {
   EXPECT_EQ(schedules_.history("report").size(), before);
 }
 
+TEST_F(SchedulesTest, ZonesAreReadAgainAndNothingMovesWhenTheirRulesAreTheSame) {
+  auto nightly = yearly;
+  nightly.timezone = "Europe/Berlin";
+  schedules_.create(greet_somebody, nightly, "ada");
+  const auto before = engine_.stats().transitions;
+  EXPECT_EQ(schedules_.reload_zones(), 0u);
+  EXPECT_EQ(engine_.stats().transitions, before);
+}
+
 }  // namespace
 }  // namespace dw

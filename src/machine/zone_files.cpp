@@ -2,6 +2,7 @@
 
 #include "machine/zone_directory.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace dw::machine {
@@ -34,11 +35,14 @@ std::shared_ptr<const schedule::Zone> ZoneFiles::load(const std::string& name) c
 
 std::shared_ptr<const schedule::Zone> ZoneFiles::find(std::string_view name) {
   const std::lock_guard lock{mutex_};
-  if (const auto known = known_.find(name); known != known_.end()) return known->second;
+  if (const auto known = known_.find(name); known != known_.end()) {
+    return known->second.zone;
+  }
   std::string exact{name};
+  const auto written_before = written(exact);
   auto zone = load(exact);
   // What is not there is not remembered: strangers may ask for any number of names.
-  if (zone) known_.emplace(std::move(exact), zone);
+  if (zone) known_.emplace(std::move(exact), Known{zone, written_before});
   return zone;
 }
 
@@ -65,12 +69,28 @@ std::vector<std::string> ZoneFiles::reload() {
   look();
   const Zones before = std::exchange(known_, {});
   std::vector<std::string> changed;
-  for (const auto& [name, zone] : before) {
+  for (const auto& [name, known] : before) {
+    const auto written_now = written(name);
     auto now = load(name);
-    if (now == nullptr || !now->same_rules(*zone)) changed.push_back(name);
-    if (now != nullptr) known_.emplace(name, std::move(now));
+    const bool same = now != nullptr && now->same_rules(*known.zone);
+    if (!same) changed.push_back(name);
+    if (now != nullptr) known_.emplace(name, Known{same ? known.zone : now, written_now});
   }
   return changed;
+}
+
+std::optional<std::filesystem::file_time_type> ZoneFiles::written(const std::string& name) const {
+  if (!listed_.contains(name)) return std::nullopt;
+  std::error_code absent;
+  const auto at = std::filesystem::last_write_time(directory_ / name, absent);
+  return absent ? std::nullopt : std::optional{at};
+}
+
+bool ZoneFiles::written_since() const {
+  const std::lock_guard lock{mutex_};
+  return std::ranges::any_of(known_, [this](const auto& entry) {
+    return written(entry.first) != entry.second.written;
+  });
 }
 
 }  // namespace dw::machine

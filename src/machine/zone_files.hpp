@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -38,13 +39,22 @@ class ZoneFiles {
   bool from_system() const;
 
   // Looks again at the directory. Returns the zones that were asked for before and whose rules are
-  // others now, or which are gone: what was computed with them is out of date.
+  // others now, or which are gone: what was computed with them is out of date. A zone whose rules
+  // are the same stays the same object.
   std::vector<std::string> reload();
+  // Whether a zone that was asked for has been written again since it was read: a look at each of
+  // their files, none of which is opened.
+  bool written_since() const;
 
  private:
-  using Zones = std::map<std::string, std::shared_ptr<const schedule::Zone>, std::less<>>;
+  struct Known {
+    std::shared_ptr<const schedule::Zone> zone;
+    std::optional<std::filesystem::file_time_type> written;  // absent: it has no file
+  };
+  using Zones = std::map<std::string, Known, std::less<>>;
 
   void look();
+  std::optional<std::filesystem::file_time_type> written(const std::string& name) const;
   std::shared_ptr<const schedule::Zone> load(const std::string& name) const;
 
   const std::filesystem::path directory_;

@@ -142,6 +142,34 @@ TEST_F(ZoneFilesTest, AReloadTellsWhichRulesAreOthers) {
   EXPECT_EQ(zones.find("Test/Gone"), nullptr);
 }
 
+TEST_F(ZoneFilesTest, AZoneWhoseRulesStayIsStillTheSame) {
+  put("Test/One", schedule::zone_file("Europe/Berlin"));
+  ZoneFiles zones{directory_, nothing_compiled};
+  const auto before = zones.find("Test/One");
+  put("Test/One", schedule::zone_file("Europe/Berlin"));
+  EXPECT_EQ(zones.reload(), std::vector<std::string>{});
+  EXPECT_EQ(zones.find("Test/One"), before);
+}
+
+TEST_F(ZoneFilesTest, AFileThatWasWrittenAgainIsNoticed) {
+  put("Test/One", schedule::zone_file("Europe/Berlin"));
+  put("Test/Unasked", schedule::zone_file("Europe/Berlin"));
+  ZoneFiles zones{directory_};
+  ASSERT_NE(zones.find("Test/One"), nullptr);
+  ASSERT_NE(zones.find("Europe/Paris"), nullptr) << "from the copy";
+  EXPECT_FALSE(zones.written_since());
+
+  const auto later = fs::last_write_time(directory_ / "Test/One") + std::chrono::seconds{1};
+  fs::last_write_time(directory_ / "Test/Unasked", later);
+  EXPECT_FALSE(zones.written_since()) << "nothing was computed with it";
+  fs::last_write_time(directory_ / "Test/One", later);
+  EXPECT_TRUE(zones.written_since());
+  EXPECT_EQ(zones.reload(), std::vector<std::string>{});
+  EXPECT_FALSE(zones.written_since());
+  fs::remove(directory_ / "Test/One");
+  EXPECT_TRUE(zones.written_since());
+}
+
 TEST_F(ZoneFilesTest, SeveralThreadsMayAsk) {
   ZoneFiles zones;
   std::vector<std::thread> threads;

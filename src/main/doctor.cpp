@@ -1,6 +1,7 @@
 #include "main/doctor.hpp"
 
 #include "core/clock.hpp"
+#include "machine/zone_files.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 #include "views/backend.hpp"
 
@@ -56,6 +57,9 @@ void print(const views::BackendSnapshot& snapshot) {
   line("transport", config.queue.driver, config.polls ? "workers look for tasks" : "this process");
   line("lock", config.cache.driver, config.cache.store);
   line("codec", config.codec, "payloads");
+  const machine::ZoneFiles zones;
+  line("time zones", zones.from_system() ? "system" : "compiled",
+       zones.release().empty() ? "of an unknown release" : zones.release());
   for (const auto& issue : snapshot.issues) {
     fmt::print("{}: {}: {} ({})\n", to_string(issue.severity), issue.component, issue.message,
                issue.code);

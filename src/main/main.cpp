@@ -72,7 +72,7 @@ void add_server_options(CLI::App& command, dw::server::GivenSettings& given) {
       "--config names; docs/configuration.md lists them. Secrets come from the environment\n"
       "(DW_AUTH_TOKEN, DW_ADMIN_TOKEN, …) or from token files. Without one only loopback is "
       "served.\n"
-      "SIGTERM ends it; SIGHUP reads tokens, log level and certificate again.\n"
+      "SIGTERM ends it; SIGHUP reads tokens, log level, certificate and time zones again.\n"
       "Exit codes: 0 ended as asked, 1 failed, 2 wrong configuration.\n\n"
       "Examples:\n"
       "  dw server:start --data-dir /var/lib/dw\n"

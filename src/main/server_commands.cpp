@@ -322,8 +322,8 @@ class Running {
   unsigned short port_ = 0;
 };
 
-// What can change while a server runs: secrets, the log's level, the certificate, and which file
-// the access log is.
+// What can change while a server runs: secrets, the log's level, the certificate, which file the
+// access log is, and time zones.
 void reload(const server::GivenSettings& flags, const ServerConfig& begun_with, Running& running,
             AccessOutput& access) {
   auto fresh = load_server_config(flags);
@@ -342,6 +342,10 @@ void reload(const server::GivenSettings& flags, const ServerConfig& begun_with, 
       spdlog::warn("the certificate stays as it was: {}", loaded.error().message);
     }
   }
+  running.engine().reload_zones([](const Result<std::size_t>& changed) {
+    if (!changed) return spdlog::warn("schedules stay as planned: {}", changed.error().message);
+    if (*changed > 0) spdlog::info("schedules that were planned again: {}", *changed);
+  });
   spdlog::info("settings were read again");
 }
 

@@ -29,6 +29,9 @@ class CountedIds final : public engine::Ids {
 
 class ScheduleOffice : public ::testing::Test {
  protected:
+  explicit ScheduleOffice(std::filesystem::path zone_directory = machine::system_zone_directory)
+      : zones(std::move(zone_directory)) {}
+
   // ---- what callers ask
 
   // As a route is asked for, with what stands in its pattern's place.

@@ -96,6 +96,7 @@ explains "no good"
 
 expect 0 server:doctor --strict --store "$place/new.db"
 says "sqlite_concurrency_note"
+says "time zones"
 [[ ! -e $place/new.db ]] || complain "$last: looking creates nothing"
 expect 0 server:doctor --strict --json --store "$place/demo.db"
 says '"supported":true,"severity":"info","database":{"connection":'
