@@ -77,7 +77,9 @@ Result<RebuildReport> rebuild_projections(const upkeep::Tools& tools,
 }  // namespace
 
 Housekeeper::Housekeeper(const HousekeeperParts& parts) : parts_(parts) {
-  if (parts_.retention.count() > 0) pass_at(parts_.clock.now() + first_pass_after);
+  const Timestamp first = parts_.clock.now() + first_pass_after;
+  if (parts_.retention.count() > 0) pass_at(first);
+  if (parts_.ledger_retention.count() > 0) sweep_at(first, {});
 }
 
 upkeep::Tools Housekeeper::tools(Random& random) {
@@ -114,6 +116,12 @@ Result<RebuildReport> Housekeeper::rebuild(const RebuildProjections& options) {
   return rebuild_projections(tools(random), options);
 }
 
+Result<upkeep::LedgerSweepReport> Housekeeper::sweep_ledgers(
+    const upkeep::LedgerSweepScope& scope) {
+  SeededRandom random{system_seed()};
+  return upkeep::sweep_ledgers(tools(random), scope);
+}
+
 void Housekeeper::pass_at(Timestamp at) {
   parts_.time.post_at(at, [this] { parts_.reader.post([this] { pass(); }); });
 }
@@ -132,6 +140,27 @@ void Housekeeper::pass() {
   }
   const bool more = report->pruned >= static_cast<std::int64_t>(RetentionPass{}.limit);
   pass_at(parts_.clock.now() + (more ? Duration{std::chrono::seconds{1}} : Duration{pass_every}));
+}
+
+void Housekeeper::sweep_at(Timestamp at, upkeep::LedgerSweepMark from) {
+  parts_.time.post_at(at, [this, from = std::move(from)] {
+    parts_.reader.post([this, from] { sweep(from); });
+  });
+}
+
+// Some lines each second, and after the last of them an hour's rest.
+void Housekeeper::sweep(const upkeep::LedgerSweepMark& from) {
+  const Timestamp now = parts_.clock.now();
+  const auto report = sweep_ledgers({.before = now - parts_.ledger_retention, .from = from});
+  if (!report) {
+    spdlog::warn("cannot sweep the ledgers of schedules: {}", report.error().message);
+    return sweep_at(now + pass_every, {});
+  }
+  if (report->removed > 0) {
+    spdlog::debug("lines that left the ledgers of schedules: {}", report->removed);
+  }
+  if (report->next) return sweep_at(now + std::chrono::seconds{1}, *report->next);
+  sweep_at(now + pass_every, {});
 }
 
 }  // namespace dw::detail

@@ -3,6 +3,7 @@
 #include "core/clock.hpp"
 #include "core/executor.hpp"
 #include "core/random.hpp"
+#include "upkeep/ledger_sweep.hpp"
 #include "upkeep/rebuild.hpp"
 #include "upkeep/retention.hpp"
 
@@ -16,7 +17,8 @@ struct HousekeeperParts {
   Executor& writer;  // the thread that commits
   Executor& reader;
   Executor& time;
-  std::chrono::days retention;  // 0: nothing goes by itself
+  std::chrono::days retention;         // of runs; 0: none goes by itself
+  std::chrono::days ledger_retention;  // of what schedules' ledgers say; 0: likewise
 };
 
 class Housekeeper {
@@ -27,10 +29,14 @@ class Housekeeper {
   Result<RetentionReport> retention_pass(const RetentionPass& pass);
   Result<upkeep::RetentionReport> let_go(const upkeep::RetentionScope& scope);
   Result<RebuildReport> rebuild(const RebuildProjections& options);
+  // One step of it; the engine goes on by itself.
+  Result<upkeep::LedgerSweepReport> sweep_ledgers(const upkeep::LedgerSweepScope& scope);
 
  private:
   void pass_at(Timestamp at);
   void pass();
+  void sweep_at(Timestamp at, upkeep::LedgerSweepMark from);
+  void sweep(const upkeep::LedgerSweepMark& from);
   upkeep::Tools tools(Random& random);
 
   const HousekeeperParts parts_;

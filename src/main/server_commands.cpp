@@ -87,6 +87,7 @@ struct Serving {
   server::HttpOptions http;
   std::string ns;
   bundle::SigningKey export_key;
+  std::chrono::days schedule_log_retention{30};
   bool lenient_run_closed = false;
   bool compression = true;
   bool open_metrics = false;
@@ -98,6 +99,8 @@ Serving serving(const server::Settings& settings) {
   how.ns = settings.text("server.namespace");
   how.export_key = {settings.text("history_export.signing_key"),
                     settings.text("history_export.signing_key_id")};
+  how.schedule_log_retention =
+      std::chrono::days{settings.number("schedules.action_log_retention")};
   how.lenient_run_closed = settings.on("server.lenient_run_closed");
   how.compression = settings.on("server.compression");
   how.open_metrics = settings.on("metrics.open");
@@ -120,8 +123,11 @@ class Running {
         queries_(matching_, polls_, clock_, query_random_),
         validations_(matching_, workers_, polls_, clock_, validation_random_),
         engine_(std::make_shared<detail::EngineImpl>(
-            frozen(std::move(registry)), EngineOptions{.store = how.store, .ns = how.ns}, nullptr,
-            &matching_)),
+            frozen(std::move(registry)),
+            EngineOptions{.store = how.store,
+                          .ns = how.ns,
+                          .schedule_log_retention = how.schedule_log_retention},
+            nullptr, &matching_)),
         namespaces_({engine_->store(), engine_->writer(), engine_->clock(), how.ns,
                      [this](const Namespace& ns) { return attributes_.forget(ns); },
                      [this](const Namespace& ns) { return calendars_.forget(ns); }}),

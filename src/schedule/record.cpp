@@ -153,6 +153,13 @@ std::optional<Timestamp> due_at(const Schedule& schedule) {
   return schedule.defer_until ? schedule.defer_until : schedule.next_fire_at;
 }
 
+bool is_ahead(const Schedule& schedule, Timestamp nominal_at) {
+  if (schedule.next_nominal_at && nominal_at >= *schedule.next_nominal_at) return true;
+  return std::ranges::any_of(schedule.buffered_actions, [&](const BufferedAction& waiting) {
+    return waiting.nominal_at && nominal_at >= *waiting.nominal_at;
+  });
+}
+
 std::optional<Timestamp> buffered_since(const Schedule& schedule) {
   if (schedule.status != Status::active || schedule.buffered_actions.empty()) return std::nullopt;
   return schedule.buffered_actions.front().buffered_at;

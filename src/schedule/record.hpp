@@ -198,6 +198,8 @@ inline constexpr std::string_view schedule_ended = "schedule_ended";  // its end
 
 // When it wants to be looked at: only while it is active and not blocked.
 std::optional<Timestamp> due_at(const Schedule& schedule);
+// Whether that occurrence may still be judged: it is to come, or waits in the buffer.
+bool is_ahead(const Schedule& schedule, Timestamp nominal_at);
 // Since when the head of its buffer waits; only while it is active.
 std::optional<Timestamp> buffered_since(const Schedule& schedule);
 

@@ -31,6 +31,7 @@ std::int64_t MemorySchedules::apply(const Transition& winner) {
   for (const ScheduleEventRow& event : winner.schedule_events) {
     events_[event.ulid].emplace(event.sequence, event);
   }
+  for (const LedgerKey& line : winner.forgotten) rows += forget(line);
   for (const LedgerRow& line : winner.ledger) {
     ledger_[line.ulid].insert_or_assign(Line{line.nominal_at, line.nth}, line);
   }
@@ -74,6 +75,12 @@ std::int64_t MemorySchedules::purge(const PurgedSchedule& purged) {
     events_.erase(found);
   }
   return rows;
+}
+
+std::int64_t MemorySchedules::forget(const LedgerKey& line) {
+  const auto found = ledger_.find(line.ulid);
+  if (found == ledger_.end()) return 0;
+  return static_cast<std::int64_t>(found->second.erase(Line{line.nominal_at, line.nth}));
 }
 
 // ---- rows

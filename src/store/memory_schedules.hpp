@@ -39,6 +39,7 @@ class MemorySchedules {
   void put(const ScheduleRow& row, const CommitId& version);
   void remove(const ScheduleUlid& ulid);
   std::int64_t purge(const PurgedSchedule& purged);
+  std::int64_t forget(const LedgerKey& line);
   const Lines& lines(const ScheduleUlid& ulid) const;
   std::vector<ScheduleRow> rows_from(const std::set<ScheduleMark>& marks,
                                      const std::optional<ScheduleMark>& after, Timestamp until,

@@ -79,6 +79,14 @@ struct LedgerRow {
   friend bool operator==(const LedgerRow&, const LedgerRow&) = default;
 };
 
+// Which line of which ledger.
+struct LedgerKey {
+  ScheduleUlid ulid;
+  Timestamp nominal_at;
+  std::int64_t nth = 0;
+  friend bool operator==(const LedgerKey&, const LedgerKey&) = default;
+};
+
 // A schedule that leaves the store: its row and its ledger, and its events only if asked.
 struct PurgedSchedule {
   ScheduleUlid ulid;

@@ -103,7 +103,8 @@ struct Transition {
   std::vector<PurgedSchedule> purged_schedules = {};
   std::vector<ScheduleRow> schedules = {};
   std::vector<ScheduleEventRow> schedule_events = {};
-  std::vector<LedgerRow> ledger = {};  // replaces what has the same key
+  std::vector<LedgerKey> forgotten = {};  // lines that go, before others are written
+  std::vector<LedgerRow> ledger = {};     // replaces what has the same key
 };
 
 struct Won {

@@ -115,6 +115,36 @@ TEST_P(LedgerConformance, ALineReplacesTheOneOfTheSameKey) {
   EXPECT_THAT(ledger({.ulid = of_}), SizeIs(2));
 }
 
+TEST_P(LedgerConformance, LinesAreForgottenOneByOne) {
+  must_write({line(10), line(10, 2), line(20), line(30)});
+  Transition transition = tasks_only("forget", {});
+  transition.forgotten = {{of_, at(10), 0}, {of_, at(30), 0}, {of_, at(99), 0}};
+  must_win(transition);
+  if (GetParam().persists) reopen();
+  EXPECT_THAT(between(0, 100), ElementsAre("10/2", "20"));
+  // What is written in the same breath is there.
+  transition = tasks_only("again", {});
+  transition.forgotten = {{of_, at(20), 0}, {ScheduleUlid{"s2"}, at(20), 0}};
+  transition.ledger = {line(20), line(40)};
+  must_win(transition);
+  EXPECT_THAT(between(0, 100), ElementsAre("10/2", "20", "40"));
+}
+
+TEST_P(LedgerConformance, WhoeverForgetsWhatHasChangedMeanwhileForgetsNothing) {
+  must_win(create("c1", schedule_));
+  must_write({line(10)});
+  Transition late = tasks_only("late", {});
+  late.reads = {{schedule_.ulid, CommitId{"c0"}}};
+  late.forgotten = {{of_, at(10), 0}};
+  EXPECT_TRUE(std::holds_alternative<Lost>(store().commit({&late, 1}).front()));
+  EXPECT_THAT(between(0, 100), ElementsAre("10"));
+  late.reads = {{schedule_.ulid, CommitId{"c1"}}};
+  must_win(late);
+  EXPECT_THAT(between(0, 100), IsEmpty());
+  EXPECT_EQ(store().load_schedule(schedule_.ulid).value()->version, CommitId{"c1"})
+      << "the schedule is what it was";
+}
+
 TEST_P(LedgerConformance, TheLedgerBeginsWithWhatWasJudgedLast) {
   LedgerRow backfilled = line(5);
   backfilled.judged_at = at(100);

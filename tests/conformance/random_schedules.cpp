@@ -78,6 +78,10 @@ void RandomSchedules::write(Transition& transition, Known known, std::int64_t no
   for (std::uint64_t i = 1 + random_.below(2); i > 0; --i) {
     transition.schedule_events.push_back(schedule_event(row, ++known.events, "ScheduleUpdated"));
   }
+  for (std::uint64_t i = random_.below(2); i > 0; --i) {
+    transition.forgotten.push_back({row.ulid, at(static_cast<std::int64_t>(random_.below(30))),
+                                    static_cast<std::int64_t>(random_.below(3))});
+  }
   for (std::uint64_t i = random_.below(3); i > 0; --i) {
     const auto nominal = static_cast<std::int64_t>(random_.below(30));
     LedgerRow line = ledger_line(row, nominal, static_cast<std::int64_t>(random_.below(3)));

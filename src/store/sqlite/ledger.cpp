@@ -70,6 +70,8 @@ Result<LedgerWriter> LedgerWriter::prepare(Connection& connection) {
   writer.find_ = DW_TRY(select_lines(connection, one_line));
   writer.remove_ =
       DW_TRY(connection.prepare("DELETE FROM schedule_ledger WHERE schedule_ulid = ?1"));
+  writer.forget_ =
+      DW_TRY(connection.prepare(fmt::format("DELETE FROM schedule_ledger WHERE {}", one_line)));
   return writer;
 }
 
@@ -91,6 +93,19 @@ Outcome LedgerWriter::find_effect(const LedgerRow& line, bool& found) {
 Outcome LedgerWriter::remove(const ScheduleUlid& ulid) {
   remove_.bind_all(ulid);
   return remove_.run();
+}
+
+Outcome LedgerWriter::forget(const store::LedgerKey& line) {
+  forget_.bind_all(line.ulid, line.nominal_at, line.nth);
+  return forget_.run();
+}
+
+Outcome LedgerWriter::find_forgotten(const store::LedgerKey& line, bool& gone) {
+  const ResetLater reset{find_};
+  find_.bind_all(line.ulid, line.nominal_at, line.nth);
+  const Outcome outcome = find_.step();
+  gone = outcome == Outcome::done;
+  return outcome == Outcome::row ? Outcome::done : outcome;
 }
 
 // ---- LedgerReader

@@ -14,11 +14,14 @@ class LedgerWriter {
   // Whether the table looks as if `line` had been put.
   Outcome find_effect(const store::LedgerRow& line, bool& found);
   Outcome remove(const ScheduleUlid& ulid);
+  Outcome forget(const store::LedgerKey& line);
+  Outcome find_forgotten(const store::LedgerKey& line, bool& gone);
 
  private:
   Statement put_;
   Statement find_;
   Statement remove_;
+  Statement forget_;
 };
 
 class LedgerReader {

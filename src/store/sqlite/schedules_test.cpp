@@ -128,6 +128,14 @@ TEST_F(ScheduleDurability, WhatLeavesNoRunIsFoundAgainToo) {
   const bool opened = commit_and_lose_power(line);
   EXPECT_EQ(store_->open_ledger(row.ulid, 9).value().size(), opened ? 1u : 0u);
 
+  Transition forget;
+  forget.id = CommitId{"c5"};
+  line.ledger = {line_of(row, 30)};
+  ASSERT_TRUE(won(commit_one(*store_, line)));
+  forget.forgotten = {{row.ulid, at(30), 0}};
+  const bool forgotten = commit_and_lose_power(forget);
+  EXPECT_EQ(store_->find_ledger(row.ulid, at(30), 0).value().has_value(), !forgotten);
+
   Transition purge;
   purge.id = CommitId{"c4"};
   purge.reads = {{row.ulid, CommitId{"c1"}}};

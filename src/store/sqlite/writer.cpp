@@ -15,6 +15,7 @@ using store::Existed;
 using store::InstanceKey;
 using store::InstanceRow;
 using store::IntakeRow;
+using store::LedgerKey;
 using store::LedgerRow;
 using store::PrunedRun;
 using store::PurgedSchedule;
@@ -158,6 +159,10 @@ Outcome Writer::write_schedules(const Transition& winner) {
     const Outcome outcome = schedules.append(event);
     if (outcome != Outcome::done) return outcome;
   }
+  for (const LedgerKey& line : winner.forgotten) {
+    const Outcome outcome = ledger.forget(line);
+    if (outcome != Outcome::done) return outcome;
+  }
   for (const LedgerRow& line : winner.ledger) {
     const Outcome outcome = ledger.put(line);
     if (outcome != Outcome::done) return outcome;
@@ -253,6 +258,8 @@ Outcome Writer::find_schedule_trace(const Transition& winner, std::optional<bool
   } else if (!winner.ledger.empty()) {
     // A line carries no commit id, but it is the same line if it looks the same.
     outcome = ledger.find_effect(winner.ledger.back(), found.emplace());
+  } else if (!winner.forgotten.empty()) {
+    outcome = ledger.find_forgotten(winner.forgotten.front(), found.emplace());
   } else if (!winner.purged_schedules.empty()) {
     CommitId version;
     outcome = schedules.find_version(winner.purged_schedules.front().ulid, version);
