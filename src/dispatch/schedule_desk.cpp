@@ -398,6 +398,7 @@ void ScheduleDesk::next_batch(const PassPtr& pass) {
         const auto needs = [&](const Schedule& found) { return needs_of(found, mode); };
         auto looked = reader_.look(std::move(row), needs, {.mode = mode}, pass->now);
         if (looked) {
+          if (pass->draining) tally_.saw_buffer(*looked->schedule);
           seen.push_back(*std::move(looked));
         } else {
           // It costs nobody else anything.
@@ -452,7 +453,9 @@ void ScheduleDesk::end_of_batch(const PassPtr& pass) {
   pass->taken = 0;
   pass->after.reset();
   if (std::exchange(pass->draining, false)) return next_batch(pass);
-  last_tick_at_ = to_micros(parts_.clock.now());
+  const Timestamp now = parts_.clock.now();
+  last_tick_at_ = to_micros(now);
+  tally_.ticked(now - pass->now);
   pass->reply(std::move(pass->rows));
 }
 

@@ -20,6 +20,9 @@
 
 namespace dw::dispatch {
 
+// Looked at this often though nobody says that it is time.
+inline constexpr std::chrono::seconds schedule_poll{30};
+
 struct ScheduleDeskParts {
   store::Store& store;
   Committer& committer;
@@ -33,8 +36,7 @@ struct ScheduleDeskParts {
       prepare;
   std::function<void(StartJob job)> start;
   std::function<void(store::InstanceKey instance, engine::CloseCommand command)> close;
-  // Looked at this often though nobody says that it is time.
-  std::chrono::seconds poll{30};
+  std::chrono::seconds poll = schedule_poll;
   std::size_t batch = 50;  // occurrences judged together
 };
 

@@ -5,7 +5,7 @@
 #include "core/ulid.hpp"
 #include "dispatch/calendar_shelf.hpp"
 #include "dispatch/dispatch.hpp"
-#include "dispatch/schedule_desk.hpp"
+#include "dispatch/schedule_standing.hpp"
 #include "dispatch/thread_executor.hpp"
 #include "embed/housekeeper.hpp"
 #include "embed/spoken.hpp"
@@ -53,6 +53,7 @@ class EngineImpl final : public Backend, public std::enable_shared_from_this<Eng
   schedule::Preview preview_schedule(std::string_view id, std::int64_t next);
   std::shared_ptr<const schedule::Spec> spec_of(const schedule::Schedule& schedule);
   dispatch::ScheduleDesk& schedules() { return *schedules_; }
+  dispatch::ScheduleStanding schedule_standing();
   // From here on what is due fires. `describe` adds to a start what is known about code elsewhere.
   using DescribeStart = std::function<void(engine::StartCommand& command)>;
   void look_after_schedules(DescribeStart describe);

@@ -91,6 +91,12 @@ schedule::ChangeFacts EngineImpl::change_facts(const Namespace& ns, const schedu
       .command_context = facts.command_context};
 }
 
+dispatch::ScheduleStanding EngineImpl::schedule_standing() {
+  return unwrap(reading([&](store::Store& store) {
+    return dispatch::schedule_standing(store, std::nullopt, clock_.now());
+  }));
+}
+
 std::optional<schedule::Schedule> EngineImpl::read_schedule(std::string_view id) {
   const auto row =
       unwrap(reading([&](auto& store) { return store.find_schedule(namespace_, id); }));

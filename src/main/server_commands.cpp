@@ -245,6 +245,7 @@ class Running {
                   return engine_->housekeeper().let_go(scope);
                 },
             .retention = [this](std::string_view ns) { return namespaces_.retention(ns); },
+            .schedules = [this] { return engine_->schedules().tally().counts(); },
             .backend =
                 [this, store = std::move(store)] {
                   views::BackendConfig config;
@@ -281,6 +282,7 @@ class Running {
     readings.schedules = engine_->schedules().tally().counts();
     try {
       readings.store = engine_->counters();
+      readings.schedule_standing = engine_->schedule_standing();
     } catch (const EngineError&) {
       // The engine is stopping and has let go of its store.
     }

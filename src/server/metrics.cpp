@@ -10,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <limits>
 #include <sstream>
 
 namespace dw::server {
@@ -81,6 +82,23 @@ void add_store(Families& to, const store::StoreCounters& counted) {
   to.counter("dw_store_fsyncs_total", "Times the store's file was synced.", counted.fsyncs);
 }
 
+void add_spread(Families& to, std::string name, std::string help, const dispatch::Spread& spread) {
+  prometheus::ClientMetric metric;
+  std::uint64_t so_far = 0;
+  for (std::size_t i = 0; i < spread.counts.size(); ++i) {
+    so_far += static_cast<std::uint64_t>(spread.counts[i]);
+    const bool last = i == dispatch::Spread::bounds.size();
+    metric.histogram.bucket.push_back(
+        {so_far, last ? std::numeric_limits<double>::infinity()
+                      : static_cast<double>(dispatch::Spread::bounds[i])});
+  }
+  metric.histogram.sample_count = so_far;
+  metric.histogram.sample_sum = static_cast<double>(spread.sum_ms);
+  auto added = family(std::move(name), std::move(help), MetricType::Histogram);
+  added.metric.push_back(std::move(metric));
+  to.add(std::move(added));
+}
+
 void add_schedules(Families& to, const dispatch::ScheduleTally::Counts& counted) {
   to.counter("dw_schedules_fires_total", "Actions that schedules started.", counted.fires);
   to.counter("dw_schedules_failures_total", "Actions that could not be started.", counted.failures);
@@ -92,6 +110,25 @@ void add_schedules(Families& to, const dispatch::ScheduleTally::Counts& counted)
     add_value(skips, static_cast<double>(count), "reason", reason);
   }
   if (!skips.metric.empty()) to.add(std::move(skips));
+  to.gauge("dw_schedules_buffered", "Occurrences that wait for a run to end.", counted.buffered);
+  add_spread(to, "dw_schedules_fire_lag_ms", "How long after its time an action was started.",
+             counted.fire_lag);
+  add_spread(to, "dw_schedules_tick_ms", "How long it took to judge all that was due.",
+             counted.ticks);
+}
+
+void add_standing(Families& to, const dispatch::ScheduleStanding& standing) {
+  const auto& counts = standing.counts;
+  to.gauge("dw_schedules_active", "Schedules that fire.", counts.active);
+  to.gauge("dw_schedules_paused", "Schedules that are paused.", counts.paused);
+  to.gauge("dw_schedules_missed", "Active schedules that are late by more than two polls.",
+           counts.late);
+  to.gauge("dw_schedules_max_overdue_ms", "How late the latest of the active ones is.",
+           standing.max_overdue_ms());
+  if (counts.oldest_due) {
+    to.gauge("dw_schedules_oldest_overdue_at", "When that one was due, in seconds since 1970.",
+             static_cast<double>(to_micros(*counts.oldest_due)) / 1e6);
+  }
 }
 
 void add_process(Families& to, const ProcessStats& stats) {
@@ -129,6 +166,7 @@ std::vector<MetricFamily> read_elsewhere(const Readings& readings) {
     families.add(std::move(closed));
   }
   if (readings.schedules) add_schedules(families, *readings.schedules);
+  if (readings.schedule_standing) add_standing(families, *readings.schedule_standing);
   if (const auto stats = read_process_stats()) add_process(families, *stats);
   return families.take();
 }

@@ -1,7 +1,7 @@
 // What this server has done and is doing, in Prometheus' text form. Labels come from short lists
 // (routes, methods, kinds), never from what clients send.
 #pragma once
-#include "dispatch/schedule_tally.hpp"
+#include "dispatch/schedule_standing.hpp"
 #include "server/endpoint.hpp"
 #include "store/store.hpp"
 
@@ -22,6 +22,7 @@ struct Readings {
   std::optional<std::int64_t> runs_started = {};
   std::vector<std::pair<std::string, std::int64_t>> runs_closed = {};  // by outcome
   std::optional<dispatch::ScheduleTally::Counts> schedules = {};
+  std::optional<dispatch::ScheduleStanding> schedule_standing = {};
 };
 
 // Any thread may call anything here.

@@ -77,6 +77,43 @@ TEST(Metrics, WhatOthersCountIsReadWhenAsked) {
   }
 }
 
+TEST(Metrics, SchedulesAreCountedAndMeasured) {
+  Readings readings;
+  readings.schedules.emplace();
+  readings.schedules->fires = 5;
+  readings.schedules->failures = 1;
+  readings.schedules->dropped = 7;
+  readings.schedules->buffered = 2;
+  readings.schedules->skips = {{"calendar", 3}};
+  for (const int ms : {0, 1, 3, 700'000}) readings.schedules->fire_lag.add(ms);
+  readings.schedules->ticks.add(12);
+  const Timestamp now = *parse_timestamp("2026-04-10T12:00:00Z");
+  readings.schedule_standing = {{10, 4, 1, now - 90s}, now};
+  const auto text = Metrics{"1"}.text(readings);
+  for (const char* line :
+       {"dw_schedules_active 10", "dw_schedules_paused 4", "dw_schedules_missed 1",
+        "dw_schedules_max_overdue_ms 90000", "dw_schedules_oldest_overdue_at 1775822310",
+        "dw_schedules_fires_total 5", "dw_schedules_failures_total 1",
+        "dw_schedules_dropped_total 7", "dw_schedules_buffered 2",
+        "dw_schedules_skips_total{reason=\"calendar\"} 3", "# TYPE dw_schedules_tick_ms histogram",
+        "dw_schedules_fire_lag_ms_bucket{le=\"1\"} 2",
+        "dw_schedules_fire_lag_ms_bucket{le=\"5\"} 3",
+        "dw_schedules_fire_lag_ms_bucket{le=\"600000\"} 3",
+        "dw_schedules_fire_lag_ms_bucket{le=\"+Inf\"} 4", "dw_schedules_fire_lag_ms_count 4",
+        "dw_schedules_fire_lag_ms_sum 700004", "dw_schedules_tick_ms_bucket{le=\"10\"} 0",
+        "dw_schedules_tick_ms_bucket{le=\"25\"} 1"}) {
+    EXPECT_THAT(text, HasSubstr(std::string{line} + "\n"));
+  }
+}
+
+TEST(Metrics, NobodyIsOverdueWhenNothingIsDue) {
+  Readings readings;
+  readings.schedule_standing = {{3, 0, 0, {}}, *parse_timestamp("2026-04-10T12:00:00Z")};
+  const auto text = Metrics{"1"}.text(readings);
+  EXPECT_THAT(text, HasSubstr("dw_schedules_max_overdue_ms 0\n"));
+  EXPECT_THAT(text, Not(HasSubstr("dw_schedules_oldest_overdue_at")));
+}
+
 TEST(Metrics, WhatNobodyCountsIsNotShownAsZero) {
   const auto text = Metrics{"1"}.text({});
   EXPECT_THAT(text, Not(HasSubstr("dw_store")));

@@ -1,5 +1,8 @@
 // What schedules start: when their time comes, when somebody asks, and for times that have passed.
+#include "schedule/record_codec.hpp"
 #include "server/schedule_office.hpp"
+
+#include <numeric>
 
 namespace dw::server {
 namespace {
@@ -276,6 +279,40 @@ TEST_F(StartingBySchedule, AWindowHasABeginningAnEndAndALimit) {
                                      "end_time":"2026-04-10T04:00:00Z"})"),
                  422, "backfill_window_too_large");
   EXPECT_EQ(started(), 0u);
+}
+
+// ---- what is counted of it
+
+TEST_F(StartingBySchedule, WhatWaitsAndHowLateItIsAreCounted) {
+  create("nightly", R"({"overlap_policy": "buffer_all"})");
+  clock.set(story::at("10:00") + 3s);
+  tick();
+  auto counted = desk.tally().counts();
+  EXPECT_EQ(counted.fires, 1);
+  EXPECT_EQ(counted.fire_lag.sum_ms, 3000);
+  EXPECT_EQ(counted.buffered, 0);
+  for (const char* hour : {"11:00", "12:00"}) {
+    clock.set(story::at(hour));
+    tick();
+  }
+  EXPECT_EQ(desk.tally().counts().buffered, 2);
+  EXPECT_EQ(std::accumulate(counted.ticks.counts.begin(), counted.ticks.counts.end(), 0), 1);
+
+  // Whoever looks after it next hears of it at the first pass.
+  dispatch::ScheduleTally fresh;
+  const auto row = store.find_schedule(ns, "nightly").value();
+  fresh.saw_buffer(schedule::read_schedule(row->record).value());
+  EXPECT_EQ(fresh.counts().buffered, 2);
+
+  told(ask(Operation::delete_schedule, "nightly"));
+  EXPECT_EQ(desk.tally().counts().buffered, 0);
+}
+
+TEST_F(StartingBySchedule, ABackfillIsNotLate) {
+  create("nightly", R"({"overlap_policy": "allow_all"})");
+  backfill("nightly");
+  EXPECT_EQ(desk.tally().counts().fires, 3);
+  EXPECT_EQ(desk.tally().counts().fire_lag.sum_ms, 0);
 }
 
 }  // namespace

@@ -286,6 +286,9 @@ void SystemDesk::survey_runs(std::shared_ptr<Survey> survey) {
 
 Answer SystemDesk::operator_metrics(const Call& call, const OperatorCensus& census) const {
   Value::Map metrics = census.metrics(parts_.workers.seen(call.ns));
+  const auto schedules = dispatch::schedule_standing(parts_.store, call.ns, parts_.clock.now());
+  if (!schedules) return failed(schedules.error(), call);
+  metrics.emplace_back("schedules", to_value(*schedules, parts_.schedules()));
   metrics.emplace_back("backend", parts_.backend());
   return {200, {{"namespace", call.ns.view()}, {"operator_metrics", std::move(metrics)}}};
 }

@@ -3,6 +3,7 @@
 // passes that see to it. Looks are taken on the reader's thread, a page at a time.
 #pragma once
 #include "dispatch/repair_pass.hpp"
+#include "dispatch/schedule_standing.hpp"
 #include "server/operator_metrics.hpp"
 #include "server/task_queues.hpp"
 #include "upkeep/retention.hpp"
@@ -27,6 +28,7 @@ struct SystemDeskParts {
   // Waits for the thread that commits.
   std::function<Result<upkeep::RetentionReport>(const upkeep::RetentionScope& scope)> prune;
   std::function<std::chrono::days(std::string_view ns)> retention;  // of a namespace
+  std::function<dispatch::ScheduleTally::Counts()> schedules;
   std::function<Value()> backend;  // what the engine works with, and what is wrong with it
 };
 

@@ -92,6 +92,15 @@ class AtTheSystemDesk : public ::testing::Test {
   machine::Scheduler scheduler{clock, random, Duration{0}};
   machine::SimExecutor reader{scheduler, "reader"};
   store::MemoryStore store;
+  void keep_schedule(const std::string& ulid, const std::string& ns, const std::string& status,
+                     std::optional<Timestamp> due_at) {
+    store::Transition transition;
+    transition.id = CommitId{ulid};
+    transition.schedules = {
+        {ScheduleUlid{ulid}, Namespace{ns}, ulid, status, due_at, {}, clock.now(), {}, "{}"}};
+    store.commit({&transition, 1});
+  }
+
   Workers workers{clock};
   std::vector<dispatch::HeldTask> held;
   std::vector<dispatch::RepairScope> repaired;
@@ -100,6 +109,7 @@ class AtTheSystemDesk : public ::testing::Test {
   std::function<void(const engine::Task& task)> on_delivery = [](const engine::Task&) {};
   std::vector<upkeep::RetentionScope> pruned;
   upkeep::RetentionReport prune_report;
+  dispatch::ScheduleTally::Counts fired;
   Value backend = Value::Map{{"severity", "info"}};
 
   SystemDesk desk{{.store = store,
@@ -124,6 +134,7 @@ class AtTheSystemDesk : public ::testing::Test {
                          return Result{prune_report};
                        },
                    .retention = [](std::string_view) { return std::chrono::days{30}; },
+                   .schedules = [this] { return fired; },
                    .backend = [this] { return backend; }}};
   int commits = 0;
 };
@@ -351,9 +362,25 @@ TEST_F(AtTheSystemDesk, OperatorMetricsTellOfOneNamespace) {
   EXPECT_EQ(*metrics->find("activities")->find("open"), Value{1});
   for (const auto* group :
        {"generated_at", "runs", "tasks", "activities", "backlog", "repair", "starts", "history",
-        "workers", "backend", "repair_policy", "matching_role"}) {
+        "workers", "schedules", "backend", "repair_policy", "matching_role"}) {
     EXPECT_NE(metrics->find(group), nullptr) << group;
   }
+}
+
+TEST_F(AtTheSystemDesk, OperatorMetricsTellOfTheNamespacesSchedules) {
+  keep_schedule("s1", "mill", "active", clock.now() - 61s);
+  keep_schedule("s2", "mill", "active", clock.now() - 59s);
+  keep_schedule("s3", "mill", "active", clock.now() + 1h);
+  keep_schedule("s4", "mill", "paused", {});
+  keep_schedule("s5", "other", "active", clock.now() - 1h);
+  fired.fires = 12;
+  fired.skips = {{"calendar", 3}};
+  const Value body{ask("GET", "operator-metrics").body};
+  EXPECT_EQ(to_json(*body.find("operator_metrics")->find("schedules")),
+            R"({"active":3,"paused":1,"missed":1,"oldest_overdue_at":")" +
+                format_timestamp(clock.now() - 61s) +
+                R"(","max_overdue_ms":61000,"buffered":0,"fires_total":12,"failures_total":0,)"
+                R"("dropped_total":0,"skips_total":{"calendar":3}})");
 }
 
 TEST_F(AtTheSystemDesk, HealthIsAsGoodAsItsWorstCheck) {

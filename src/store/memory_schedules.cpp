@@ -43,6 +43,7 @@ void MemorySchedules::put(const ScheduleRow& row, const CommitId& version) {
   remove(row.ulid);
   ScheduleRow& kept = rows_[row.ulid] = row;
   kept.version = version;
+  ++counts_[row.ns][row.status];
   if (row.status != schedule_deleted) {
     live_.insert_or_assign(ScheduleName{row.ns, row.schedule_id}, row.ulid);
   }
@@ -55,6 +56,7 @@ void MemorySchedules::remove(const ScheduleUlid& ulid) {
   const auto found = rows_.find(ulid);
   if (found == rows_.end()) return;
   const ScheduleRow& row = found->second;
+  --counts_[row.ns][row.status];
   if (row.due_at) due_.erase({*row.due_at, ulid});
   if (row.buffered_since) buffered_.erase({*row.buffered_since, ulid});
   const auto holder = live_.find({row.ns, row.schedule_id});
@@ -123,6 +125,25 @@ std::optional<Timestamp> MemorySchedules::next_due() const {
 std::vector<ScheduleRow> MemorySchedules::buffered(const std::optional<ScheduleMark>& after,
                                                    std::size_t limit) const {
   return rows_from(buffered_, after, Timestamp::max(), limit);
+}
+
+ScheduleCounts MemorySchedules::count(const std::optional<Namespace>& ns, Timestamp now,
+                                      Timestamp late_since) const {
+  ScheduleCounts counted;
+  for (const auto& [of, by_status] : counts_) {
+    if (ns && of != *ns) continue;
+    for (const auto& [status, count] : by_status) {
+      if (status == schedule_active) counted.active += count;
+      if (status == schedule_paused) counted.paused += count;
+    }
+  }
+  for (const ScheduleMark& due : due_) {
+    if (due.at > now) break;
+    if (ns && rows_.at(due.ulid).ns != *ns) continue;
+    if (!counted.oldest_due) counted.oldest_due = due.at;
+    if (due.at <= late_since) ++counted.late;
+  }
+  return counted;
 }
 
 std::vector<ScheduleRow> MemorySchedules::list(const ScheduleFilter& filter) const {

@@ -22,6 +22,8 @@ class MemorySchedules {
   std::optional<Timestamp> next_due() const;
   std::vector<ScheduleRow> buffered(const std::optional<ScheduleMark>& after,
                                     std::size_t limit) const;
+  ScheduleCounts count(const std::optional<Namespace>& ns, Timestamp now,
+                       Timestamp late_since) const;
   std::vector<ScheduleRow> list(const ScheduleFilter& filter) const;
   std::vector<ScheduleEventRow> events(const ScheduleUlid& ulid, std::int64_t after_sequence,
                                        std::size_t limit) const;
@@ -47,6 +49,7 @@ class MemorySchedules {
 
   std::map<ScheduleUlid, ScheduleRow> rows_;
   std::map<ScheduleName, ScheduleUlid> live_;
+  std::map<Namespace, std::map<std::string, std::int64_t>> counts_;  // by status
   std::set<ScheduleMark> due_;
   std::set<ScheduleMark> buffered_;
   std::map<ScheduleUlid, std::map<std::int64_t, ScheduleEventRow>> events_;

@@ -274,6 +274,12 @@ Result<std::vector<ScheduleRow>> MemoryStore::buffered_schedules(
   return schedules_.buffered(after, limit);
 }
 
+Result<ScheduleCounts> MemoryStore::count_schedules(const std::optional<Namespace>& ns,
+                                                    Timestamp now, Timestamp late_since) {
+  const std::lock_guard lock{mutex_};
+  return schedules_.count(ns, now, late_since);
+}
+
 Result<std::vector<ScheduleRow>> MemoryStore::list_schedules(const ScheduleFilter& filter) {
   const std::lock_guard lock{mutex_};
   return schedules_.list(filter);

@@ -40,6 +40,8 @@ class MemoryStore final : public Store {
   Result<std::optional<Timestamp>> next_due_schedule() override;
   Result<std::vector<ScheduleRow>> buffered_schedules(const std::optional<ScheduleMark>& after,
                                                       std::size_t limit) override;
+  Result<ScheduleCounts> count_schedules(const std::optional<Namespace>& ns, Timestamp now,
+                                         Timestamp late_since) override;
   Result<std::vector<ScheduleRow>> list_schedules(const ScheduleFilter& filter) override;
   Result<std::vector<ScheduleEventRow>> schedule_events(const ScheduleUlid& ulid,
                                                         std::int64_t after_sequence,

@@ -115,6 +115,15 @@ struct ScheduleFilter {
   std::size_t limit = 100;
 };
 
+// How many schedules there are, and how late they are.
+struct ScheduleCounts {
+  std::int64_t active = 0;
+  std::int64_t paused = 0;
+  std::int64_t late = 0;                     // active ones that were due by then
+  std::optional<Timestamp> oldest_due = {};  // of the active ones that are due by now
+  friend bool operator==(const ScheduleCounts&, const ScheduleCounts&) = default;
+};
+
 struct LedgerCursor {
   Timestamp judged_at;
   Timestamp nominal_at;
@@ -148,6 +157,11 @@ class ScheduleReads {
   // Active ones with something in their buffer, longest waiting first.
   virtual Result<std::vector<ScheduleRow>> buffered_schedules(
       const std::optional<ScheduleMark>& after, std::size_t limit) = 0;
+
+  // Of a namespace, or of all. Costs what is due by `now`, not what there is; `late_since` is not
+  // after `now`.
+  virtual Result<ScheduleCounts> count_schedules(const std::optional<Namespace>& ns, Timestamp now,
+                                                 Timestamp late_since) = 0;
 
   // Created last first, then by id.
   virtual Result<std::vector<ScheduleRow>> list_schedules(const ScheduleFilter& filter) = 0;

@@ -156,6 +156,11 @@ void RandomSchedules::compare(Store& expected, Store& actual) const {
     agree([&](Store& store) { return store.due_schedules({}, at(second), 1000).value(); });
     agree([&](Store& store) { return store.due_schedules(mark, at(9), 2).value(); });
     agree([&](Store& store) { return store.buffered_schedules(mark, 2).value(); });
+    for (const auto& ns : {std::optional<Namespace>{}, std::optional{Namespace{"default"}}}) {
+      agree([&](Store& store) {
+        return store.count_schedules(ns, at(second), at(second - 2)).value();
+      });
+    }
   }
   agree([](Store& store) { return store.next_due_schedule().value(); });
 }

@@ -53,6 +53,48 @@ TEST_P(ScheduleConformance, NothingIsScheduledAtFirst) {
   EXPECT_THAT(store().schedule_events(ScheduleUlid{"s1"}, 0, 10).value(), IsEmpty());
 }
 
+TEST_P(ScheduleConformance, AreCountedByStatusAndByHowLateTheyAre) {
+  const Namespace other{"other"};
+  const auto counted = [&](const std::optional<Namespace>& ns, std::int64_t now) {
+    const auto found = store().count_schedules(ns, at(now), at(now - 20)).value();
+    const auto oldest =
+        found.oldest_due ? (*found.oldest_due - at(0)) / std::chrono::seconds{1} : -1;
+    return std::vector<std::int64_t>{found.active, found.paused, found.late, oldest};
+  };
+  EXPECT_THAT(counted({}, 100), ElementsAre(0, 0, 0, -1));
+  for (const std::string id : {"s1", "s2", "s3"}) must_win(create("c" + id, schedule_row(id, id)));
+  ScheduleRow foreign = schedule_row("s4", "s4");
+  foreign.ns = other;
+  foreign.due_at = at(30);
+  must_win(create("cs4", foreign));
+  if (GetParam().persists) reopen();
+  EXPECT_THAT(counted({}, 29), ElementsAre(4, 0, 0, -1));
+  EXPECT_THAT(counted({}, 79), ElementsAre(4, 0, 1, 30));
+  EXPECT_THAT(counted({}, 80), ElementsAre(4, 0, 4, 30));
+  EXPECT_THAT(counted(Namespace{"default"}, 80), ElementsAre(3, 0, 3, 60));
+  EXPECT_THAT(counted(other, 49), ElementsAre(1, 0, 0, 30));
+  EXPECT_THAT(counted(Namespace{"nobody"}, 80), ElementsAre(0, 0, 0, -1));
+
+  // It pauses, it is deleted, it is gone.
+  ScheduleRow row = schedule_row("s1", "s1");
+  row.status = schedule_paused;
+  must_win(change("p1", row, "cs1"));
+  row = schedule_row("s2", "s2");
+  row.due_at.reset();
+  must_win(change("p2", row, "cs2"));
+  row = schedule_row("s3", "s3");
+  row.status = schedule_deleted;
+  must_win(change("p3", row, "cs3"));
+  EXPECT_THAT(counted({}, 80), ElementsAre(2, 1, 1, 30));
+  row = schedule_row("s1", "s1");
+  must_win(change("p4", row, "p1"));
+  Transition purge = tasks_only("p5", {});
+  purge.purged_schedules = {{foreign.ulid, true}};
+  must_win(purge);
+  if (GetParam().persists) reopen();
+  EXPECT_THAT(counted({}, 80), ElementsAre(2, 0, 1, 60));
+}
+
 TEST_P(ScheduleConformance, AScheduleReadsBackAsItWasWritten) {
   ScheduleRow row = schedule_row("s1");
   row.record = R"({"spec":"Zürich \u0000"})" + std::string(20'000, 'x');

@@ -99,6 +99,23 @@ TEST(Migrations, AStoreOfTheThirdSchemaKeepsItsWorkAndLearnsOfSchedules) {
   EXPECT_EQ(run_sql(backup, "SELECT count(*) FROM sqlite_schema WHERE name = 'schedules'"), "0");
 }
 
+TEST(Migrations, AStoreOfTheFourthSchemaCountsTheSchedulesItHas) {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("s.db");
+  ASSERT_TRUE(migrate_file(path, all_migrations().first(4)));
+  run_sql(path,
+          "INSERT INTO schedules VALUES ('s1', '', 'a', 'active', 1, NULL, 1, 'c1', '{}');"
+          "INSERT INTO schedules VALUES ('s2', '', 'b', 'active', 1, NULL, 1, 'c1', '{}');"
+          "INSERT INTO schedules VALUES ('s3', '', 'c', 'paused', 1, NULL, 1, 'c1', '{}');");
+  ASSERT_TRUE(migrate_file(path, all_migrations()));
+  const auto count = [&](const char* status) {
+    return run_sql(path,
+                   fmt::format("SELECT count FROM schedule_counts WHERE status = '{}'", status));
+  };
+  EXPECT_EQ(count("active"), "2");
+  EXPECT_EQ(count("paused"), "1");
+}
+
 TEST(Migrations, WhatIsStillInTheLogIsInTheBackupToo) {
   TemporaryDirectory directory;
   const std::string path = directory.file("s.db");

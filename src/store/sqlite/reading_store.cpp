@@ -114,6 +114,12 @@ Result<std::vector<ScheduleRow>> ReadingStore::buffered_schedules(
       [&](Reader& reader) { return reader.schedules->buffered(after, limit); });
 }
 
+Result<store::ScheduleCounts> ReadingStore::count_schedules(const std::optional<Namespace>& ns,
+                                                            Timestamp now, Timestamp late_since) {
+  return readers().with_reader(
+      [&](Reader& reader) { return reader.schedules->count(ns, now, late_since); });
+}
+
 Result<std::vector<ScheduleRow>> ReadingStore::list_schedules(const store::ScheduleFilter& filter) {
   return readers().with_reader([&](Reader& reader) { return reader.schedules->list(filter); });
 }

@@ -33,6 +33,8 @@ class ReadingStore : public store::Store {
   Result<std::optional<Timestamp>> next_due_schedule() override;
   Result<std::vector<store::ScheduleRow>> buffered_schedules(
       const std::optional<store::ScheduleMark>& after, std::size_t limit) override;
+  Result<store::ScheduleCounts> count_schedules(const std::optional<Namespace>& ns, Timestamp now,
+                                                Timestamp late_since) override;
   Result<std::vector<store::ScheduleRow>> list_schedules(
       const store::ScheduleFilter& filter) override;
   Result<std::vector<store::ScheduleEventRow>> schedule_events(const ScheduleUlid& ulid,

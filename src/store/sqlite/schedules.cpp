@@ -172,6 +172,15 @@ Result<ScheduleReader> ScheduleReader::prepare(Connection& connection) {
       DW_TRY(select("WHERE status = 'active' AND buffered_since IS NOT NULL"
                     " AND (buffered_since, schedule_ulid) > (?1, ?2)"
                     " ORDER BY buffered_since, schedule_ulid LIMIT ?3"));
+  reader.count_ = DW_TRY(connection.prepare(
+      "SELECT coalesce(sum(count) FILTER (WHERE status = 'active'), 0),"
+      " coalesce(sum(count) FILTER (WHERE status = 'paused'), 0)"
+      " FROM schedule_counts WHERE ?1 IS NULL OR namespace = ?1"));
+  // Without a namespace the index of due times has all of it.
+  reader.count_due_ = DW_TRY(connection.prepare(
+      "SELECT count(*) FILTER (WHERE due_at <= ?2), min(due_at) FROM schedules"
+      " WHERE status = 'active' AND due_at IS NOT NULL AND due_at <= ?1"
+      " AND (?3 IS NULL OR namespace = ?3)"));
   reader.list_ = DW_TRY(
       select("WHERE created_at <= ?1"
              " AND (created_at < ?1 OR (schedule_id, schedule_ulid) > (?2, ?3))"
@@ -219,6 +228,20 @@ Result<std::vector<ScheduleRow>> ScheduleReader::buffered(const std::optional<Sc
   const ScheduleMark start = after.value_or(ScheduleMark{Timestamp::min(), {}});
   buffered_.bind_all(start.at, start.ulid, to_limit(limit));
   return read_schedules(buffered_, *connection_);
+}
+
+Result<store::ScheduleCounts> ScheduleReader::count(const std::optional<Namespace>& ns,
+                                                    Timestamp now, Timestamp late_since) {
+  const ResetLater reset{count_};
+  const ResetLater reset_due{count_due_};
+  count_.bind_all(ns);
+  count_due_.bind_all(now, late_since, ns);
+  if (count_.step() != Outcome::row || count_due_.step() != Outcome::row) {
+    return connection_->error("count schedules");
+  }
+  store::ScheduleCounts counted{count_.integer(0), count_.integer(1), count_due_.integer(0), {}};
+  if (!count_due_.is_null(1)) counted.oldest_due = from_micros(count_due_.integer(1));
+  return counted;
 }
 
 Result<std::vector<ScheduleRow>> ScheduleReader::list(const ScheduleFilter& filter) {

@@ -44,6 +44,8 @@ class ScheduleReader {
   Result<std::optional<Timestamp>> next_due();
   Result<std::vector<store::ScheduleRow>> buffered(const std::optional<store::ScheduleMark>& after,
                                                    std::size_t limit);
+  Result<store::ScheduleCounts> count(const std::optional<Namespace>& ns, Timestamp now,
+                                      Timestamp late_since);
   Result<std::vector<store::ScheduleRow>> list(const store::ScheduleFilter& filter);
   Result<std::vector<store::ScheduleEventRow>> events(const ScheduleUlid& ulid,
                                                       std::int64_t after_sequence,
@@ -59,6 +61,8 @@ class ScheduleReader {
   Statement due_;
   Statement next_due_;
   Statement buffered_;
+  Statement count_;
+  Statement count_due_;
   Statement list_;
   Statement events_;
 };
