@@ -38,6 +38,29 @@ TEST(Life, APausedScheduleIsNotDueAndResumesFromNow) {
   EXPECT_THAT(decision.after.note, Optional(std::string{"maintenance"}));
 }
 
+TEST(Life, WhatPassedWhileItWasPausedIsOneLine) {
+  World world;
+  auto schedule = world.tick(quarterly()).after;  // 12:00
+  world.now = at("12:01");
+  schedule = world.pause(schedule).after;
+  world.now = at("14:20");
+  const auto resumed = world.resume(schedule);
+  ASSERT_THAT(resumed.ledger, SizeIs(1));
+  const LedgerEntry& line = resumed.ledger[0];
+  EXPECT_EQ(line.nth, a_stretch);
+  EXPECT_EQ(line.outcome, LedgerOutcome::dropped);
+  EXPECT_EQ(line.reason, "status_not_triggerable");
+  EXPECT_EQ(line.nominal_at, at("12:15"));
+  EXPECT_EQ(line.until, at("14:15"));
+  EXPECT_EQ(line.count, 9);
+  EXPECT_EQ(resumed.dropped, 9);
+
+  // What has a line gets no other.
+  const auto again = world.resume(world.pause(resumed.after).after);
+  EXPECT_THAT(again.ledger, IsEmpty());
+  EXPECT_EQ(again.after.next_fire_at, at("14:30"));
+}
+
 TEST(Life, PausingAgainRefreshesTheNote) {
   World world;
   const auto paused = world.pause(quarterly(), "one").after;
