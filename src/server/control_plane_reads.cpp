@@ -66,22 +66,14 @@ Answer ControlPlane::list(const Call& call) {
 }
 
 Answer ControlPlane::describe(const Call& call) {
-  const auto instance = parts_.store.find_instance(instance_of(call));
-  if (!instance) return failed(instance.error(), call);
-  if (!*instance || !(*instance)->current_run) return no_such_instance(call);
-  const RunId current = *(*instance)->current_run;
-  const RunId wanted = run_of(call).value_or(current);
-  const auto loaded = parts_.store.load_run(wanted);
-  if (!loaded) return failed(loaded.error(), call);
-  if (!is_named(*loaded, call)) return no_such_run(call);
-  if (!run_of(call) && (*loaded)->row.closed_at) {
-    // Another run may have followed it between the two looks; nobody is to take that for the end.
-    const auto since = parts_.store.find_instance(instance_of(call));
-    if (since && *since && (*since)->current_run != current) return describe(call);
-  }
-  const auto seen = look_at(parts_.store, **loaded, current, parts_.clock.now());
+  const auto found = find_run_of(parts_.store, instance_of(call), run_of(call));
+  if (!found) return failed(found.error(), call);
+  if (!found->current) return no_such_instance(call);
+  if (!is_named(found->loaded, call)) return no_such_run(call);
+  const auto seen =
+      look_at(parts_.store, *found->loaded, *found->current, parts_.clock.now());
   if (!seen) return failed(seen.error(), call);
-  const auto last = parts_.store.find_run(current);
+  const auto last = parts_.store.find_run(*found->current);
   if (!last) return failed(last.error(), call);
   return {200, run_detail(seen->account, seen->sight, *last ? (*last)->run_number : 1)};
 }

@@ -5,6 +5,22 @@
 
 namespace dw::server {
 
+Result<FoundRun> find_run_of(store::Store& store, const store::InstanceKey& instance,
+                             const std::optional<RunId>& named) {
+  FoundRun found;
+  for (;;) {
+    const auto row = DW_TRY(store.find_instance(instance));
+    if (!row || !row->current_run) return FoundRun{};
+    const bool same = found.current == row->current_run;
+    if (same && found.loaded) return found;
+    found.current = row->current_run;
+    found.loaded = DW_TRY(store.load_run(named.value_or(*found.current)));
+    // Another run may follow one that has ended: it continued as new, or is a child run again.
+    const bool ended = found.loaded && found.loaded->row.closed_at;
+    if (named || !ended) return found;
+  }
+}
+
 Result<views::Account> account_of_run(const store::LoadedRun& loaded) {
   const auto events = DW_TRY(store::events_of(loaded.commits));
   return views::account_of(loaded.row.run_id, events);

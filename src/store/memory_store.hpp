@@ -10,7 +10,8 @@
 
 namespace dw::store {
 
-class MemoryStore final : public Store {
+// Not final: a test may want to step in between two reads.
+class MemoryStore : public Store {
  public:
   std::vector<CommitOutcome> commit(std::span<const Transition> batch) override;
   Result<void> put_worker(const std::string& worker_id, std::span<const WorkerHeartbeat> rows,
