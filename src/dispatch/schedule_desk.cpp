@@ -1,6 +1,7 @@
 #include "dispatch/schedule_desk.hpp"
 
 #include "dispatch/schedule_rows.hpp"
+#include "dispatch/schedule_work.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -10,23 +11,15 @@
 namespace dw::dispatch {
 namespace {
 
-using schedule::Mode;
 using schedule::Schedule;
 using store::ScheduleName;
 
 // A schedule that keeps being changed under our hands, and an id that keeps being taken.
 constexpr int most_rounds = 32;
 constexpr std::int64_t most_repeats = 100;
-// A pass that found all it may take goes on at once, but not for ever: others want the thread.
-constexpr int most_batches = 20;
-constexpr std::chrono::seconds trouble_delay{5};
 
 std::string text_of(const ScheduleName& name) {
   return name.ns.str() + '\n' + name.schedule_id;
-}
-
-Error stopping() {
-  return {ErrorCode::shutting_down, "the engine is stopping"};
 }
 
 Result<schedule::Decision> decide_replan(const Schedule* found, const schedule::Facts& facts) {
@@ -35,29 +28,6 @@ Result<schedule::Decision> decide_replan(const Schedule* found, const schedule::
 }
 
 }  // namespace
-
-struct ScheduleDesk::Work {
-  ScheduleAsk ask;
-  SeenSchedule seen;
-  bool seen_already = false;  // by the pass that it belongs to
-  int round = 0;
-  std::int64_t attempt = 1;                   // at an instance id
-  std::optional<schedule::Decision> decided;  // on its way to the store
-  RunId run;                                  // that it starts
-};
-
-struct ScheduleDesk::Pass {
-  std::optional<std::size_t> limit;
-  Reply<std::vector<TickRow>> reply;
-  Timestamp now;
-  std::vector<TickRow> rows;
-  std::size_t open = 0;  // evaluations under way
-  bool draining = true;  // buffers come first
-  std::size_t taken = 0;
-  bool full = false;
-  int batches = 0;
-  std::optional<store::ScheduleMark> after;
-};
 
 ScheduleDesk::ScheduleDesk(ScheduleDeskParts parts)
     : parts_(std::move(parts)),
@@ -73,6 +43,15 @@ ScheduleDesk::ScheduleDesk(ScheduleDeskParts parts)
                }}),
       ulids_(parts_.random) {}
 
+void ScheduleDesk::stop() {
+  parts_.executor.post([this] { stopped_ = true; });
+}
+
+void ScheduleDesk::abandon() {
+  queues_.clear();
+  in_flight_.clear();
+}
+
 // ---- one decision
 
 void ScheduleDesk::ask(ScheduleAsk ask) {
@@ -82,7 +61,7 @@ void ScheduleDesk::ask(ScheduleAsk ask) {
 }
 
 void ScheduleDesk::enqueue(WorkPtr work) {
-  if (stopped_) return work->ask.reply(stopping());
+  if (stopped_) return work->ask.reply(desk_is_stopping());
   auto& queue = queues_[text_of(work->ask.name)];
   queue.push_back(work);
   if (queue.size() > 1) return;
@@ -91,9 +70,11 @@ void ScheduleDesk::enqueue(WorkPtr work) {
 
 void ScheduleDesk::load(WorkPtr work) {
   parts_.reader.post([this, work = std::move(work)] {
-    auto seen = reader_.look(work->ask.name, work->ask.needs, work->ask.asked, parts_.clock.now());
+    auto seen = without_throwing([&] {
+      return reader_.look(work->ask.name, work->ask.needs, work->ask.asked, parts_.clock.now());
+    });
     parts_.executor.post([this, work, seen = std::move(seen)]() mutable {
-      if (stopped_) return finish(work, stopping());
+      if (stopped_) return finish(work, desk_is_stopping());
       if (!seen) return finish(work, seen.error());
       work->seen = *std::move(seen);
       decide(work);
@@ -131,8 +112,12 @@ void ScheduleDesk::decide(WorkPtr work) {
   if (repeats) work->attempt = std::max(work->attempt, schedule::first_repeat);
   const Schedule* found = work->seen.schedule ? &*work->seen.schedule : nullptr;
   const auto facts = facts_of(*work);
-  auto decided = work->ask.decide(found, facts);
-  if (!decided) return finish(work, decided.error());
+  auto decided = without_throwing([&] { return work->ask.decide(found, facts); });
+  if (!decided) {
+    const bool threw = decided.error().code == ErrorCode::internal;
+    return threw && work->seen_already ? failed(work, decided.error())
+                                       : finish(work, decided.error());
+  }
   const bool nothing = decided->unchanged || decided->outcome == schedule::Outcome::nothing ||
                        decided->outcome == schedule::Outcome::refused;
   if (nothing || work->ask.dry) {
@@ -181,7 +166,8 @@ void ScheduleDesk::committed(std::vector<Answer> answers) {
 // for.
 void ScheduleDesk::start(WorkPtr work, schedule::Decision decision) {
   const Timestamp now = parts_.clock.now();
-  auto command = parts_.prepare(work->ask.name.ns, *decision.start);
+  auto command =
+      without_throwing([&] { return parts_.prepare(work->ask.name.ns, *decision.start); });
   if (!command) return failed(work, command.error());
   for (const schedule::CloseOther& other : decision.closes) {
     engine::CloseCommand close;
@@ -244,8 +230,12 @@ void ScheduleDesk::refused(const WorkPtr& work, std::string_view reason) {
 void ScheduleDesk::failed(const WorkPtr& work, const Error& error) {
   spdlog::warn("schedule '{}' could not start its workflow: {} namespace={}",
                work->ask.name.schedule_id, error.message, work->ask.name.ns.view());
-  commit(work, schedule::decide_failed(*work->seen.schedule, work->ask.asked, error.message,
-                                       facts_of(*work)));
+  auto decided = without_throwing([&]() -> Result<schedule::Decision> {
+    return schedule::decide_failed(*work->seen.schedule, work->ask.asked, error.message,
+                                   facts_of(*work));
+  });
+  if (!decided) return finish(work, error);
+  commit(work, *std::move(decided));
 }
 
 // Somebody else was first: what is there now is looked at afresh.
@@ -267,206 +257,6 @@ void ScheduleDesk::finish(const WorkPtr& work, Result<ScheduleReply> reply) {
   work->ask.reply(std::move(reply));
   // What was seen before the decision that has just ended is out of date.
   if (next) load(next);
-}
-
-// ---- passes
-
-void ScheduleDesk::begin() {
-  parts_.executor.post([this] {
-    begun_ = true;
-    begin_pass();
-    replan_all();
-  });
-}
-
-void ScheduleDesk::replan(std::vector<std::string> zones, Reply<std::size_t> reply) {
-  replan_.run(std::move(zones), std::move(reply));
-}
-
-void ScheduleDesk::replan_all() {
-  if (stopped_) return;
-  replan_.run({}, [this](const Result<std::size_t>& changed) {
-    if (!changed) {
-      spdlog::warn("schedules could not be planned again: {}", changed.error().message);
-      return parts_.executor.post_at(parts_.clock.now() + trouble_delay, [this] { replan_all(); });
-    }
-    if (*changed > 0) spdlog::info("schedules that were planned again: {}", *changed);
-  });
-}
-
-void ScheduleDesk::stop() {
-  parts_.executor.post([this] { stopped_ = true; });
-}
-
-void ScheduleDesk::abandon() {
-  queues_.clear();
-  in_flight_.clear();
-}
-
-std::optional<Timestamp> ScheduleDesk::last_tick_at() const {
-  const auto micros = last_tick_at_.load();
-  if (micros == 0) return std::nullopt;
-  return from_micros(micros);
-}
-
-void ScheduleDesk::wake() {
-  parts_.executor.post([this] {
-    if (begun_) begin_pass();
-  });
-}
-
-void ScheduleDesk::begin_pass() {
-  if (stopped_) return;
-  if (std::exchange(passing_, true)) {
-    again_ = true;
-    return;
-  }
-  auto pass = std::make_shared<Pass>();
-  pass->reply = [this](const Result<std::vector<TickRow>>& rows) {
-    if (!rows) spdlog::warn("schedules could not be looked at: {}", rows.error().message);
-    passing_ = false;
-    if (std::exchange(again_, false)) return begin_pass();
-    const Timestamp now = parts_.clock.now();
-    const Timestamp poll = now + parts_.poll;
-    if (frozen_ || killed_) return wake_at(poll);
-    // What could not be judged is still due.
-    const bool trouble =
-        !rows || std::ranges::any_of(*rows, [](const TickRow& row) { return !row.result; });
-    const Timestamp soon = trouble ? now + trouble_delay : now;
-    parts_.reader.post([this, soon, poll] {
-      const auto next = parts_.store.next_due_schedule();
-      const Timestamp at = next && *next ? std::clamp(**next, soon, poll) : poll;
-      parts_.executor.post([this, at] { wake_at(at); });
-    });
-  };
-  next_pass(std::move(pass));
-}
-
-void ScheduleDesk::tick(std::optional<std::size_t> limit, Reply<std::vector<TickRow>> reply) {
-  auto pass = std::make_shared<Pass>();
-  pass->limit = limit;
-  pass->reply = std::move(reply);
-  parts_.executor.post([this, pass = std::move(pass)] { next_pass(pass); });
-}
-
-void ScheduleDesk::next_pass(PassPtr pass) {
-  if (stopped_) return pass->reply(stopping());
-  pass->now = parts_.clock.now();
-  look_for_control(std::move(pass));
-}
-
-// Another process may have been told to hold everything.
-void ScheduleDesk::look_for_control(PassPtr pass) {
-  parts_.reader.post([this, pass = std::move(pass)] {
-    auto control = load_schedule_control(parts_.store);
-    parts_.executor.post([this, pass, control = std::move(control)] {
-      if (!control) return pass->reply(control.error());
-      frozen_ = control->frozen;
-      killed_ = control->killed;
-      if (control->holds()) return pass->reply(std::move(pass->rows));
-      next_batch(pass);
-    });
-  });
-}
-
-void ScheduleDesk::heed(const ScheduleControl& control) {
-  parts_.executor.post([this, control] {
-    frozen_ = control.frozen;
-    killed_ = control.killed;
-    if (begun_ && !control.holds()) begin_pass();
-  });
-}
-
-// Buffers first, then what is due. A batch is judged together and shares a commit; the next one is
-// read when that is durable.
-void ScheduleDesk::next_batch(const PassPtr& pass) {
-  const std::size_t left = pass->limit ? *pass->limit - pass->taken : parts_.batch;
-  const std::size_t most = std::min(left, parts_.batch);
-  parts_.reader.post([this, pass, most] {
-    auto rows = pass->draining ? parts_.store.buffered_schedules(pass->after, most)
-                               : parts_.store.due_schedules(pass->after, pass->now, most);
-    const Mode mode = pass->draining ? Mode::drain : Mode::tick;
-    std::vector<SeenSchedule> seen;
-    const Error* trouble = rows ? nullptr : &rows.error();
-    if (rows) {
-      pass->full = rows->size() == most && most > 0;
-      pass->taken += rows->size();
-      for (auto& row : *rows) {
-        const auto at = pass->draining ? row.buffered_since : row.due_at;
-        pass->after = store::ScheduleMark{*at, row.ulid};
-        const ScheduleName name{row.ns, row.schedule_id};
-        const auto needs = [&](const Schedule& found) { return needs_of(found, mode); };
-        auto looked = reader_.look(std::move(row), needs, {.mode = mode}, pass->now);
-        if (looked) {
-          if (pass->draining) tally_.saw_buffer(*looked->schedule);
-          seen.push_back(*std::move(looked));
-        } else {
-          // It costs nobody else anything.
-          pass->rows.push_back({name.ns.str(), name.schedule_id, looked.error()});
-        }
-      }
-    }
-    parts_.executor.post([this, pass, seen = std::move(seen), mode,
-                          failure = trouble ? std::optional{*trouble} : std::nullopt]() mutable {
-      if (failure) return pass->reply(*failure);
-      judge(pass, std::move(seen), mode);
-    });
-  });
-}
-
-void ScheduleDesk::judge(const PassPtr& pass, std::vector<SeenSchedule> seen, Mode mode) {
-  if (stopped_) return pass->reply(stopping());
-  pass->open = 1;  // this very function
-  for (SeenSchedule& one : seen) {
-    ++pass->open;
-    auto work = std::make_shared<Work>();
-    ScheduleAsk& ask = work->ask;
-    ask.name = {one.row->ns, one.row->schedule_id};
-    ask.asked.mode = mode;
-    ask.needs = [mode](const Schedule& found) { return needs_of(found, mode); };
-    ask.decide = [mode](const Schedule* found,
-                        const schedule::Facts& facts) -> Result<schedule::Decision> {
-      if (!found) return Error{ErrorCode::not_found, "the schedule is gone"};
-      return mode == Mode::tick ? decide_tick(*found, facts) : decide_drain(*found, facts);
-    };
-    ask.reply = [this, pass, name = ask.name](Result<ScheduleReply> reply) {
-      // Nothing happened: another node was first, or its run is still open.
-      if (!reply || reply->outcome != schedule::Outcome::nothing) {
-        pass->rows.push_back({name.ns.str(), name.schedule_id, std::move(reply)});
-      }
-      if (--pass->open == 0) end_of_batch(pass);
-    };
-    work->seen = std::move(one);
-    work->seen_already = true;
-    enqueue(std::move(work));
-  }
-  if (--pass->open == 0) end_of_batch(pass);
-}
-
-void ScheduleDesk::end_of_batch(const PassPtr& pass) {
-  const bool enough = pass->limit && pass->taken >= *pass->limit;
-  if (pass->full && !enough) {
-    if (++pass->batches % most_batches != 0) return next_batch(pass);
-    return parts_.executor.post([this, pass] { next_batch(pass); });
-  }
-  pass->full = false;
-  pass->taken = 0;
-  pass->after.reset();
-  if (std::exchange(pass->draining, false)) return next_batch(pass);
-  const Timestamp now = parts_.clock.now();
-  last_tick_at_ = to_micros(now);
-  tally_.ticked(now - pass->now);
-  pass->reply(std::move(pass->rows));
-}
-
-void ScheduleDesk::wake_at(Timestamp at) {
-  if (wakes_at_ && *wakes_at_ <= at) return;
-  wakes_at_ = at;
-  parts_.executor.post_at(at, [this, at] {
-    if (wakes_at_ != at) return;
-    wakes_at_.reset();
-    begin_pass();
-  });
 }
 
 }  // namespace dw::dispatch

@@ -128,6 +128,7 @@ class ScheduleDesk final : public CommitListener {
   void end_of_batch(const PassPtr& pass);
   void wake_at(Timestamp at);
   void begin_pass();
+  void look_for_next(Timestamp now, Duration rest);
   void replan_all();
 
   ScheduleDeskParts parts_;
@@ -143,6 +144,7 @@ class ScheduleDesk final : public CommitListener {
   std::optional<Timestamp> wakes_at_;
   Timestamp clock_showed_;
   Duration same_moment_{0};
+  Duration rest_ = std::chrono::seconds{1};  // after a pass with trouble
   bool passing_ = false;
   bool again_ = false;  // something happened during this pass
   bool begun_ = false;

@@ -7,6 +7,7 @@
 #include "history/event_builders.hpp"
 #include "machine/scheduler.hpp"
 #include "machine/zone_files.hpp"
+#include "schedule/record_codec.hpp"
 #include "server/schedules.hpp"
 #include "store/derived.hpp"
 #include "store/memory_store.hpp"
@@ -103,6 +104,27 @@ class ScheduleOffice : public ::testing::Test {
     return types;
   }
 
+  // ---- what is kept
+
+  store::ScheduleRow row_of(std::string_view id) { return store.find_schedule(ns, id)->value(); }
+  schedule::Schedule kept(std::string_view id) {
+    return *schedule::read_schedule(row_of(id).record);
+  }
+  // What no decision of ours would leave behind.
+  void put_by_another_hand(store::ScheduleRow row) {
+    store::Transition transition;
+    transition.id = CommitId{ids_.ulid()};
+    transition.recorded_at = clock.now();
+    transition.reads = {{row.ulid, row.version}};
+    transition.schedules = {std::move(row)};
+    ASSERT_EQ(store.commit({&transition, 1}).front(), store::CommitOutcome{store::Won{}});
+  }
+  void spoil(std::string_view id) {
+    auto row = row_of(id);
+    row.record = "{";
+    put_by_another_hand(std::move(row));
+  }
+
   // ---- time and runs
 
   void work_off() {
@@ -157,6 +179,7 @@ class ScheduleOffice : public ::testing::Test {
  private:
   static Result<engine::StartCommand> command(const Namespace& in, const schedule::Start& start) {
     if (start.workflow_type == "broken") return Error{ErrorCode::internal, "it is broken"};
+    if (start.workflow_type == "throws") throw std::runtime_error{"it was thrown"};
     engine::StartCommand command;
     command.ns = in;
     command.instance_id = InstanceId{start.instance_id};

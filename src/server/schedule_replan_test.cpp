@@ -1,5 +1,4 @@
 // Schedules that are planned again: at the start, and when a zone has got other rules.
-#include "schedule/record_codec.hpp"
 #include "server/schedule_office.hpp"
 
 #include <cstdlib>
@@ -48,12 +47,7 @@ class ScheduleReplan : private ZoneDirectory, public ScheduleOffice {
     create(id, fmt::format(R"({{"spec": {{"cron_expressions": ["{}"], "timezone": "{}"}}}})", cron,
                            zone));
   }
-  store::ScheduleRow row_of(const std::string& id) {
-    return store.find_schedule(ns, id).value().value();
-  }
-  std::optional<Timestamp> next_of(const std::string& id) {
-    return schedule::read_schedule(row_of(id).record).value().next_fire_at;
-  }
+  std::optional<Timestamp> next_of(const std::string& id) { return kept(id).next_fire_at; }
   // As the engine does when it is asked to.
   std::size_t reload() {
     auto changed = zones.reload();
@@ -63,20 +57,6 @@ class ScheduleReplan : private ZoneDirectory, public ScheduleOffice {
     work_off();
     EXPECT_TRUE(moved) << "nobody answered";
     return moved.value_or(0);
-  }
-  // What no decision of ours would leave behind.
-  void rewrite(const std::string& id, const std::function<void(schedule::Schedule&)>& change) {
-    auto row = row_of(id);
-    auto found = schedule::read_schedule(row.record).value();
-    change(found);
-    row.record = to_json(found);
-    row.due_at = due_at(found);
-    store::Transition transition;
-    transition.id = CommitId{"01K-by-another-hand"};
-    transition.recorded_at = clock.now();
-    transition.reads = {{row.ulid, row.version}};
-    transition.schedules = {row};
-    ASSERT_EQ(store.commit({&transition, 1}).front(), store::CommitOutcome{store::Won{}});
   }
   using ZoneDirectory::put;
 };
@@ -134,11 +114,13 @@ TEST_F(ScheduleReplan, APausedOneIsPlannedWhenItResumes) {
 TEST_F(ScheduleReplan, AtTheStartWhatHasNoNextTimeGetsOne) {
   create("lost");
   create("fine");
-  rewrite("lost", [](schedule::Schedule& found) {
-    found.next_fire_at.reset();
-    found.next_nominal_at.reset();
-  });
-  ASSERT_EQ(row_of("lost").due_at, std::nullopt);
+  auto lost = kept("lost");
+  lost.next_fire_at.reset();
+  lost.next_nominal_at.reset();
+  auto row = row_of("lost");
+  row.record = to_json(lost);
+  row.due_at.reset();
+  put_by_another_hand(row);
   const auto fine = row_of("fine").version;
   desk.begin();
   work_off();
@@ -160,13 +142,7 @@ TEST_F(ScheduleReplan, AtTheStartRulesThatChangedMeanwhileCount) {
 TEST_F(ScheduleReplan, OneThatCannotBeReadCostsNobodyElseAnything) {
   create_at("noon", "0 12 * * *", "Test/Zone");
   create_at("broken", "0 12 * * *", "Test/Zone");
-  auto row = row_of("broken");
-  row.record = "{";
-  store::Transition transition;
-  transition.id = CommitId{"01K-by-another-hand"};
-  transition.reads = {{row.ulid, row.version}};
-  transition.schedules = {row};
-  ASSERT_EQ(store.commit({&transition, 1}).front(), store::CommitOutcome{store::Won{}});
+  spoil("broken");
   put("Test/Zone", "<+02>-2");
   EXPECT_EQ(reload(), 1u);
   EXPECT_EQ(next_of("noon"), story::at("10:00"));

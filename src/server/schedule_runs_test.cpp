@@ -1,5 +1,4 @@
 // What schedules start: when their time comes, when somebody asks, and for times that have passed.
-#include "schedule/record_codec.hpp"
 #include "server/schedule_office.hpp"
 
 #include <numeric>
@@ -300,8 +299,7 @@ TEST_F(StartingBySchedule, WhatWaitsAndHowLateItIsAreCounted) {
 
   // Whoever looks after it next hears of it at the first pass.
   dispatch::ScheduleTally fresh;
-  const auto row = store.find_schedule(ns, "nightly").value();
-  fresh.saw_buffer(schedule::read_schedule(row->record).value());
+  fresh.saw_buffer(kept("nightly"));
   EXPECT_EQ(fresh.counts().buffered, 2);
 
   told(ask(Operation::delete_schedule, "nightly"));
