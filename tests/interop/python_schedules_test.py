@@ -2,7 +2,7 @@
 import asyncio
 import unittest
 
-from durable_workflow import Client, Worker, errors, workflow
+from durable_workflow import Client, Worker, activity, errors, workflow
 from durable_workflow.client import ScheduleAction, ScheduleSpec
 
 from serving import Server
@@ -12,10 +12,19 @@ RARELY = ScheduleSpec(cron_expressions=["0 0 29 2 *"])  # nothing happens by its
 PATIENCE = 60
 
 
+noted: asyncio.Queue[str] = asyncio.Queue()  # by activities, for the test that waits for them
+
+
+@activity.defn(name="py.write_down")
+async def write_down(text: str) -> str:
+    noted.put_nowait(text)
+    return text
+
+
 @workflow.defn(name="py.note")
 class Note:
     def run(self, ctx, text):
-        return {"noted": text}
+        return {"noted": (yield ctx.schedule_activity("py.write_down", [text]))}
 
 
 def note(text: str = "by schedule", queue: str | None = QUEUE) -> ScheduleAction:
@@ -143,6 +152,7 @@ class PythonSchedules(unittest.IsolatedAsyncioTestCase):
             await handle.backfill(start_time="2026-01-10T00:00:00Z", end_time="2026-01-09T00:00:00Z")
         self.assertEqual((await handle.describe()).fires_count, 4)
 
+    # proves: S-94, S-200
     async def test_history_is_read_to_its_end(self) -> None:
         handle = await self.make("nightly")
         for _ in range(4):
@@ -151,19 +161,25 @@ class PythonSchedules(unittest.IsolatedAsyncioTestCase):
         page = await handle.history(limit=4)
         self.assertEqual((len(page.events), page.has_more, page.next_cursor), (4, True, 4))
         self.assertEqual(page.events[0].payload["command_context"]["source"], "control_plane")
+        self.assertEqual(page, await self.client.get_schedule_history("nightly", limit=4))
+        rest = await handle.history(limit=9, after_sequence=page.next_cursor)
+        self.assertEqual(([event.sequence for event in rest.events], rest.has_more), ([5, 6, 7, 8, 9], False))
         whole = [event.sequence async for event in handle.iter_history(limit=4)]
         self.assertEqual(whole, list(range(1, 10)))
+        self.assertEqual([event.sequence async for event in handle.iter_history(limit=2, after_sequence=6)], [7, 8, 9])
         self.assertEqual(await self.events("nightly", limit=2, after_sequence=8), ["ScheduleResumed"])
         with self.assertRaises(errors.ScheduleNotFound):
             await self.client.get_schedule_history("nobody")
 
     async def test_its_time_comes_and_a_python_workflow_runs(self) -> None:
-        worker = Worker(self.client, task_queue=QUEUE, workflows=[Note], activities=[], shutdown_timeout=5)
+        worker = Worker(self.client, task_queue=QUEUE, workflows=[Note], activities=[write_down], shutdown_timeout=5)
         working = asyncio.create_task(worker.run())
         handle = await self.client.create_schedule(
             schedule_id="each-second", spec=ScheduleSpec(intervals=[{"every": "PT1S"}]), action=note("tick"),
             overlap_policy="allow_all", max_runs=3)
-        ended = await asyncio.wait_for(self.until_it_is_deleted(handle), PATIENCE)
+        for _ in range(3):
+            self.assertEqual(await asyncio.wait_for(noted.get(), PATIENCE), "tick")
+        ended = [event async for event in handle.iter_history()]  # the third start was the end of it
         fired = [event for event in ended if event.event_type == "ScheduleTriggered"]
         self.assertEqual(len(fired), 3)
         self.assertEqual(ended[-1].payload["reason"], "max_runs_exhausted")
@@ -172,13 +188,6 @@ class PythonSchedules(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(await asyncio.wait_for(run.result(), PATIENCE), {"noted": "tick"})
         await worker.stop()
         await asyncio.wait_for(working, 30)
-
-    async def until_it_is_deleted(self, handle) -> list:
-        while True:
-            events = [event async for event in handle.iter_history()]
-            if events[-1].event_type == "ScheduleDeleted":
-                return events
-            await asyncio.sleep(0.2)
 
 
 if __name__ == "__main__":
