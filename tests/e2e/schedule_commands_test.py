@@ -4,6 +4,8 @@ names the binary."""
 import datetime
 import json
 import pathlib
+import re
+import shlex
 import sys
 import unittest
 from typing import Any
@@ -33,6 +35,21 @@ class Schedules(Commands):
     def make(self, name: str, *more: str) -> Any:
         when = [] if any(word.startswith(("--cron", "--interval", "-c")) for word in more) else YEARLY
         return self.told("schedule:create", f"--schedule-id={name}", "-t", "sample.tally", "-i", "[1]", *when, *more)
+
+    # ---- what docs/cli.md shows
+
+    def test_the_lines_of_the_reference_do_what_they_show(self) -> None:
+        page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text()
+        about = page[page.index("## Schedules"):page.index("## Activities")]
+        lines = [line for block in re.findall(r"```sh\n(.*?)```", about, re.S) for line in block.splitlines()]
+        self.assertGreater(len(lines), 7)
+        for line in lines:
+            dw, *words = shlex.split(line)
+            self.assertEqual(dw, "dw", line)
+            self.ends(SUCCESS, *words)
+        for line, shown in re.findall(r"```console\n\$ dw (.*?)\n(.*?)```", about, re.S):
+            ran = self.ends(SUCCESS, *shlex.split(line))
+            self.assertEqual(ran.out + ran.err, shown)
 
     # ---- its life
 
