@@ -157,6 +157,7 @@ TEST(Life, FailuresInARowPauseIt) {
   EXPECT_EQ(resumed.failures_counted_from, at("12:40")) << "the old failures are forgiven";
 }
 
+// proves: S-100
 TEST(Life, AnAuditStreamCountsWithoutGaps) {
   World world;
   auto schedule = quarterly(R"("paused": true)");

@@ -35,10 +35,16 @@ TEST(Overlap, EveryPolicyBusyOrNotWithAndWithoutABuffer) {
       {"buffer_all", false, 1, "buffered", 2, 0},
       {"buffer_all", true, 3, "buffered", 4, 0},
       {"allow_all", false, 0, "triggered", 0, 0},
+      {"allow_all", true, 0, "triggered", 0, 0},
+      {"allow_all", false, 1, "triggered", 1, 0},
       {"allow_all", true, 2, "triggered", 2, 0},
       {"cancel_other", false, 0, "triggered", 0, 0},
       {"cancel_other", true, 0, "triggered", 0, 2},
+      {"cancel_other", false, 1, "triggered", 1, 0},
+      {"cancel_other", true, 1, "triggered", 1, 2},
       {"terminate_other", false, 0, "triggered", 0, 0},
+      {"terminate_other", true, 0, "triggered", 0, 2},
+      {"terminate_other", false, 1, "triggered", 1, 0},
       {"terminate_other", true, 1, "triggered", 1, 2},
   };
   for (const auto& one : cases) {

@@ -95,6 +95,7 @@ TEST_P(ScheduleConformance, AreCountedByStatusAndByHowLateTheyAre) {
   EXPECT_THAT(counted({}, 80), ElementsAre(2, 0, 1, 60));
 }
 
+// proves: S-108
 TEST_P(ScheduleConformance, AScheduleReadsBackAsItWasWritten) {
   ScheduleRow row = schedule_row("s1");
   row.record = R"({"spec":"Zürich \u0000"})" + std::string(20'000, 'x');

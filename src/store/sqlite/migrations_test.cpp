@@ -35,6 +35,7 @@ TEST(Migrations, AreNumberedWithoutGaps) {
   for (const Migration& migration : all_migrations()) EXPECT_EQ(migration.version, expected++);
 }
 
+// proves: S-107
 TEST(Migrations, ANewFileGetsTheWholeSchemaAndNoBackup) {
   TemporaryDirectory directory;
   const std::string path = directory.file("s.db");
@@ -77,6 +78,7 @@ TEST(Migrations, AStoreOfTheFirstSchemaKeepsItsWorkAndLearnsOfWorkers) {
   EXPECT_EQ(run_sql(path + ".backup-v1", "SELECT instance_id FROM instances"), "kept");
 }
 
+// proves: S-107
 TEST(Migrations, AStoreOfTheThirdSchemaKeepsItsWorkAndLearnsOfSchedules) {
   TemporaryDirectory directory;
   const std::string path = directory.file("s.db");
