@@ -163,6 +163,23 @@ TEST_F(AtTheDesk, TheNamespaceIsNamedInTheHeaderThenTheQuery) {
   EXPECT_EQ(text(response, "namespace"), "nowhere");
 }
 
+// proves: S-17
+TEST_F(AtTheDesk, AScheduleBelongsWhereItIsSaidToElseWhereTheServerIsToldToElseToDefault) {
+  const auto belongs_to = [&](Request request) {
+    service.calls.clear();
+    ask(request);
+    return service.calls.at(0).ns;
+  };
+  const Request plain = post("/api/schedules");
+  EXPECT_EQ(belongs_to(plain), Namespace{"default"});
+  options.about.default_namespace = "b";
+  EXPECT_EQ(belongs_to(plain), Namespace{"b"});
+  options.about.default_namespace = "default";
+  Request explicitly = plain;
+  explicitly.headers.push_back({"X-Namespace", "b"});
+  EXPECT_EQ(belongs_to(explicitly), Namespace{"b"});
+}
+
 TEST_F(AtTheDesk, HealthIsForEverybody) {
   EXPECT_EQ(ask({"GET", "/api/health", {}, ""}).status, 202);
   EXPECT_EQ(service.calls.at(0).operation(), Operation::health);

@@ -2,31 +2,18 @@
 // is moved, and workflows that start at once and end when a test says so.
 #pragma once
 #include "dispatch/calendar_shelf.hpp"
-#include "engine/decide.hpp"
-#include "history/codec.hpp"
 #include "history/event_builders.hpp"
 #include "machine/scheduler.hpp"
 #include "machine/zone_files.hpp"
 #include "schedule/record_codec.hpp"
+#include "server/decided_runs.hpp"
 #include "server/schedules.hpp"
-#include "store/derived.hpp"
 #include "store/memory_store.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 namespace dw::server {
-
-// Names that can be told apart and sort in the order they were made.
-class CountedIds final : public engine::Ids {
- public:
-  std::string ulid() override { return fmt::format("01K{:023}", ++ids_); }
-  std::string task_suffix() override { return fmt::format("task{}", ++tasks_); }
-
- private:
-  int ids_ = 0;
-  int tasks_ = 0;
-};
 
 class ScheduleOffice : public ::testing::Test {
  protected:
@@ -140,7 +127,7 @@ class ScheduleOffice : public ::testing::Test {
   Value tick() { return told(ask(Operation::tick_schedules)); }
   void close(const std::string& instance) {
     engine::Run& run = runs_.at(instance);
-    commit(run, engine::decide_close(run, {}, now()).decision, nullptr);
+    decided.commit(run, engine::decide_close(run, {}, decided.now()).decision);
   }
   const engine::Run& run(const std::string& instance) const { return runs_.at(instance); }
   std::size_t started() const { return runs_.size(); }
@@ -149,6 +136,7 @@ class ScheduleOffice : public ::testing::Test {
   Caller caller = {};
   store::MemoryStore store;
   machine::SimClock clock{story::at("09:00")};
+  DecidedRuns decided{store, clock};
   SeededRandom random{7};
   machine::Scheduler scheduler{clock, random, Duration{0}};
   machine::SimExecutor desk_thread{scheduler, "desk"};
@@ -188,43 +176,22 @@ class ScheduleOffice : public ::testing::Test {
     command.arguments = *encode(start.arguments);
     return command;
   }
-  engine::Context now() { return {clock.now(), ids_, settings_}; }
 
   void carry_out(dispatch::StartJob job) {
     const auto known = runs_.find(job.command.instance_id.str());
     const engine::Run* current = known == runs_.end() ? nullptr : &known->second;
-    auto decided = engine::decide_start(current, job.command, now());
-    if (decided.opens_run) {
+    auto start = engine::decide_start(current, job.command, decided.now());
+    if (start.opens_run) {
       engine::Run run;
-      run.id = decided.run_id;
-      if (!commit(run, decided.decision, &*job.along)) {
+      run.id = start.run_id;
+      if (!decided.commit(run, start.decision, &*job.along)) {
         return job.reply(Error{ErrorCode::conflict, std::string{dispatch::schedule_overtaken}});
       }
       runs_.insert_or_assign(job.command.instance_id.str(), std::move(run));
     }
-    job.reply(dispatch::StartReply{decided.run_id, job.command.instance_id, decided.reply});
-  }
-  bool commit(engine::Run& run, const engine::Decision& decision,
-              const dispatch::ScheduleChange* along) {
-    const auto first = run.state.last_sequence + 1;
-    engine::stage(run, decision, clock.now());
-    store::Transition transition;
-    transition.id = CommitId{ids_.ulid()};
-    transition.recorded_at = clock.now();
-    std::string events;
-    history::append_events(events, decision.events);
-    transition.appends = {{run.id, first, run.state.last_sequence, std::move(events)}};
-    transition.tasks = decision.tasks;
-    transition.runs = {store::row_of(run, 0, transition.id)};
-    const history::WorkflowStarted& start = run.state.start;
-    transition.instances = {
-        {{start.ns, start.instance_id}, start.workflow_type, run.id, transition.id}};
-    if (along) add_to(transition, *along);
-    return std::holds_alternative<store::Won>(store.commit({&transition, 1}).front());
+    job.reply(dispatch::StartReply{start.run_id, job.command.instance_id, start.reply});
   }
 
-  CountedIds ids_;
-  engine::Settings settings_;
   std::map<std::string, engine::Run> runs_;
 };
 

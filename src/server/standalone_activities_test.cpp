@@ -3,11 +3,10 @@
 #include "server/standalone_activities.hpp"
 
 #include "engine/standalone.hpp"
-#include "history/codec.hpp"
 #include "history/event_builders.hpp"
 #include "machine/scheduler.hpp"
+#include "server/decided_runs.hpp"
 #include "server/fields.hpp"
-#include "store/derived.hpp"
 #include "store/memory_store.hpp"
 
 #include <fmt/format.h>
@@ -22,17 +21,6 @@ class DoneAtOnce final : public Executor {
  public:
   void post(Work work) override { work(); }
   void post_at(Timestamp, Work work) override { work(); }
-};
-
-// Names that can be told apart and sort in the order they were made.
-class NumberedIds final : public engine::Ids {
- public:
-  std::string ulid() override { return fmt::format("01J{:023}", ++ids_); }
-  std::string task_suffix() override { return fmt::format("task{}", ++tasks_); }
-
- private:
-  int ids_ = 0;
-  int tasks_ = 0;
 };
 
 class ActivitiesAlone : public ::testing::Test {
@@ -91,19 +79,19 @@ class ActivitiesAlone : public ::testing::Test {
 
   void begin_attempt(const std::string& id) {
     engine::Run& run = runs.at(id);
-    auto begun = engine::decide_start_activity(run, run.state.activities.front().id, "w1", now());
-    commit(run, begun.decision);
+    auto begun = engine::decide_start_activity(run, run.state.activities.front().id, "w1", decided.now());
+    decided.commit(run, begun.decision);
   }
   void end_attempt(const std::string& id, std::variant<Payload, history::Failure> outcome) {
     engine::Run& run = runs.at(id);
     const auto& activity = run.state.activities.front();
     auto ended = engine::decide_finish_activity(
-        run, {activity.id, activity.attempt_id, std::move(outcome)}, now());
-    commit(run, ended.decision);
+        run, {activity.id, activity.attempt_id, std::move(outcome)}, decided.now());
+    decided.commit(run, ended.decision);
   }
   void cancel(const std::string& id) {
     engine::Run& run = runs.at(id);
-    commit(run, engine::decide_close(run, {}, now()).decision);
+    decided.commit(run, engine::decide_close(run, {}, decided.now()).decision);
   }
   // Somebody's workflow, which is no activity.
   void start_workflow(const std::string& id) {
@@ -122,6 +110,7 @@ class ActivitiesAlone : public ::testing::Test {
   machine::SimClock clock{story::at("09:00")};
   SeededRandom random{7};
   SearchAttributes attributes{{store, executor}};
+  DecidedRuns decided{store, clock};
   std::map<std::string, engine::Run> runs;
   std::string token;
   StandaloneActivities desk{{store, executor, clock, random, attributes,
@@ -130,8 +119,6 @@ class ActivitiesAlone : public ::testing::Test {
                              }}};
 
  private:
-  engine::Context now() { return {clock.now(), ids_, settings_}; }
-
   // As dispatch does: the type of an instance is settled by its first start.
   void carry_out(engine::StartCommand command, dispatch::Reply<dispatch::StartReply> reply) {
     const auto known = runs.find(command.instance_id.str());
@@ -139,33 +126,14 @@ class ActivitiesAlone : public ::testing::Test {
     if (current && current->state.start.workflow_type != command.workflow_type) {
       return reply(Error{ErrorCode::conflict, "the id is reserved for durable type 'order'"});
     }
-    auto decided = engine::decide_start(current, command, now());
-    if (decided.opens_run) {
+    auto start = engine::decide_start(current, command, decided.now());
+    if (start.opens_run) {
       engine::Run& run = runs[command.instance_id.str()];
-      run.id = decided.run_id;
-      commit(run, decided.decision);
+      run.id = start.run_id;
+      decided.commit(run, start.decision);
     }
-    reply(dispatch::StartReply{decided.run_id, command.instance_id, decided.reply});
+    reply(dispatch::StartReply{start.run_id, command.instance_id, start.reply});
   }
-  void commit(engine::Run& run, const engine::Decision& decision) {
-    const auto first = run.state.last_sequence + 1;
-    engine::stage(run, decision, clock.now());
-    store::Transition transition;
-    transition.id = CommitId{ids_.ulid()};
-    transition.recorded_at = clock.now();
-    std::string events;
-    history::append_events(events, decision.events);
-    transition.appends = {{run.id, first, run.state.last_sequence, std::move(events)}};
-    transition.tasks = decision.tasks;
-    transition.runs = {store::row_of(run, 0, transition.id)};
-    const history::WorkflowStarted& start = run.state.start;
-    transition.instances = {
-        {{start.ns, start.instance_id}, start.workflow_type, run.id, transition.id}};
-    store.commit({&transition, 1});
-  }
-
-  NumberedIds ids_;
-  engine::Settings settings_;
 };
 
 // ---- starting
