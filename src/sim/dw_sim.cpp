@@ -118,25 +118,26 @@ int play_schedules(const Arguments& arguments) {
   const auto began = std::chrono::steady_clock::now();
   for (; total.fires < arguments.fires; ++worlds) {
     const auto seed = current_seed = arguments.first_seed + worlds;
-    const auto report = run_schedule_world(
-        {.seed = seed, .fires = std::min(fires_of_a_world, arguments.fires - total.fires)});
+    const auto asked = std::min(fires_of_a_world, arguments.fires - total.fires);
+    const auto report = run_schedule_world({.seed = seed, .fires = asked});
     total.fires += report.fires;
     total.skipped += report.skipped;
     total.dropped += report.dropped;
     total.drained += report.drained;
     total.crashes += report.crashes;
     total.clock_jumps += report.clock_jumps;
+    total.hash = (total.hash ^ report.hash) * 0x100000001b3;
     if (report.broken.empty()) continue;
     ++failed;
     for (const auto& broken : report.broken) fmt::print("seed {}: {}\n", seed, broken);
-    fmt::print("reproduce: dw-sim --fires {} --first-seed {}\n", fires_of_a_world, seed);
+    fmt::print("reproduce: dw-sim --fires {} --first-seed {}\n", asked, seed);
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   fmt::print(
       "{} passed, {} failed: {} fires ({} drained), {} skipped, {} dropped, {} crashes, {} clock "
-      "jumps in {:.1f} s\n",
+      "jumps in {:.1f} s, hash {:016x}\n",
       worlds - failed, failed, total.fires, total.drained, total.skipped, total.dropped,
-      total.crashes, total.clock_jumps, took.count());
+      total.crashes, total.clock_jumps, took.count(), total.hash);
   return failed == 0 ? 0 : 1;
 }
 

@@ -1,19 +1,14 @@
 #include "sim/schedule_world.hpp"
 
-#include "core/ulid.hpp"
-#include "dispatch/dispatch.hpp"
-#include "dispatch/schedule_desk.hpp"
-#include "machine/scheduler.hpp"
-#include "machine/zone_files.hpp"
 #include "schedule/record_codec.hpp"
+#include "sim/ticking_node.hpp"
+#include "sim/trace.hpp"
 #include "store/memory_store.hpp"
-#include "worker/fiber_host.hpp"
-
-#include <dw/workflow.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace dw::sim {
@@ -21,104 +16,10 @@ namespace {
 
 using namespace std::chrono_literals;
 using machine::SimClock;
-using machine::SimExecutor;
 using schedule::Schedule;
 
 const Timestamp beginning = from_micros(1'767'225'600'000'000);  // 2026-01-01T00:00:00Z
 constexpr auto one_step = 2ms;
-constexpr std::size_t job_stack_bytes = 64 * 1024;
-const Namespace simulated_ns{"default"};
-
-int job(int seconds) {
-  if (seconds > 0) dw::sleep(std::chrono::seconds{seconds});
-  return seconds;
-}
-
-Registry code() {
-  Registry registry;
-  registry.workflow("job", job);
-  registry.freeze();
-  return registry;
-}
-
-// Nothing here runs activities.
-class NoActivities final : public dispatch::ActivityHost {
- public:
-  bool knows(std::string_view) const override { return false; }
-  bool try_reserve() override { return false; }
-  void release() override {}
-  void run(dispatch::ActivityWork, Done) override {}
-  bool alive(const AttemptId&) const override { return false; }
-};
-
-Result<engine::StartCommand> prepare(const Namespace& to, const schedule::Start& start) {
-  engine::StartCommand command;
-  command.ns = to;
-  command.instance_id = InstanceId{start.instance_id};
-  command.workflow_type = start.workflow_type;
-  command.arguments = DW_TRY(encode(start.arguments));
-  return command;
-}
-
-// What a crash destroys.
-struct TickingNode {
-  TickingNode(machine::Scheduler& scheduler, store::Store& disk, const SimClock& clock,
-          const Registry& registry, machine::ZoneFiles& zones, const std::string& name,
-          Random& random)
-      : seeds(random.next()),
-        host_random(random.next()),
-        writer(scheduler, name + " writer"),
-        reader(scheduler, name + " reader"),
-        time(scheduler, name + " time"),
-        shard(scheduler, name + " shard"),
-        desk_thread(scheduler, name + " schedules"),
-        host(registry, host_random, job_stack_bytes) {
-    dispatch::DispatchParts parts{.store = disk,
-                                  .clock = clock,
-                                  .writer = writer,
-                                  .reader = reader,
-                                  .time = time,
-                                  .activities = activities,
-                                  .shards = {{shard, host, seeds}},
-                                  .settings = {},
-                                  .limits = {},
-                                  .owner = name};
-    parts.poll = 20s;
-    parts.repair.loop_throttle_seconds = 3'600;
-    parts.scheduled_run_ended = [this] { desk->wake(); };
-    dispatch = std::make_unique<dispatch::Dispatch>(std::move(parts));
-    desk = std::make_unique<dispatch::ScheduleDesk>(dispatch::ScheduleDeskParts{
-        .store = disk,
-        .committer = dispatch->committer(),
-        .executor = desk_thread,
-        .reader = reader,
-        .clock = clock,
-        .random = seeds,
-        .sources = {[&zones](std::string_view zone) { return zones.find(zone); },
-                    [](const Namespace&, std::string_view) { return nullptr; }},
-        .prepare = prepare,
-        .start = [this](dispatch::StartJob start) { dispatch->start(std::move(start)); },
-        .close =
-            [this](store::InstanceKey instance, engine::CloseCommand command) {
-              dispatch->close(std::move(instance), std::move(command),
-                              [](const Result<engine::CommandOutcome>&) {});
-            }});
-    dispatch->begin();
-    desk->begin();
-  }
-  ~TickingNode() {
-    for (SimExecutor* executor : {&writer, &reader, &time, &shard, &desk_thread}) {
-      executor->clear();
-    }
-  }
-
-  SeededRandom seeds, host_random;
-  SimExecutor writer, reader, time, shard, desk_thread;
-  NoActivities activities;
-  worker::FiberHost host;
-  std::unique_ptr<dispatch::Dispatch> dispatch;
-  std::unique_ptr<dispatch::ScheduleDesk> desk;
-};
 
 class ScheduleWorld {
  public:
@@ -127,17 +28,16 @@ class ScheduleWorld {
         random_(options.seed),
         clock_(beginning),
         scheduler_(clock_, random_, one_step),
-        ulids_(random_),
-        registry_(code()) {
+        registry_(scheduled_jobs()) {
     report_.seed = options.seed;
   }
 
   ScheduleWorldReport run() {
-    const auto count = 1 + random_.below(5);
+    const auto count = options_.an_hour_of_minutes ? 1 : 1 + random_.below(5);
     for (std::uint64_t i = 0; i < count; ++i) create(fmt::format("s{}", i));
     nodes_.resize(options_.nodes);
     for (std::size_t i = 0; i < nodes_.size(); ++i) boot(i);
-    while (started() < options_.fires && report_.broken.empty()) step(true);
+    while (!enough() && report_.broken.empty()) step(true);
     // Until everybody is up and what was due has been judged.
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (!nodes_[i]) boot(i);
@@ -145,6 +45,7 @@ class ScheduleWorld {
     const Timestamp rest_until = clock_.now() + 5min;
     while (clock_.now() < rest_until) step(false);
     verify();
+    report_.hash = trace_.hash() ^ scheduler_.hash();
     return std::move(report_);
   }
 
@@ -154,9 +55,7 @@ class ScheduleWorld {
   Schedule draw(const std::string& id) {
     static constexpr const char* crons[] = {"* * * * *", "*/2 * * * *", "*/5 * * * *"};
     Schedule made;
-    made.id = ScheduleUlid{ulids_.next(clock_.now())};
     made.schedule_id = id;
-    made.ns = simulated_ns;
     if (random_.below(4) != 0) made.spec.cron_expressions = {crons[random_.below(3)]};
     if (random_.below(2) == 0 || made.spec.cron_expressions.empty()) {
       made.spec.intervals = {{.every = random_.below(2) == 0 ? "PT45S" : "PT7M", .offset = {}}};
@@ -174,23 +73,12 @@ class ScheduleWorld {
     }
     const auto length = static_cast<std::int64_t>(random_.below(3) == 0 ? random_.below(200) : 0);
     made.action = schedule::StartWorkflow{.workflow_type = "job", .input = Value::Array{length}};
-    made.created_at = made.updated_at = clock_.now();
     return made;
   }
 
   void create(const std::string& id) {
-    schedule::Decision decision;
-    decision.after = draw(id);
-    const auto spec = spec_of(decision.after);
-    decision.after.next_nominal_at = spec->next(clock_.now())->at;
-    decision.after.next_fire_at = decision.after.next_nominal_at;
-    decision.events.push_back(
-        schedule::record_event(decision.after, schedule::AuditType::created, {}));
-    store::Transition transition;
-    transition.recorded_at = clock_.now();
-    transition.id = CommitId{ulids_.next(clock_.now())};
-    add_to(transition, dispatch::change_of(decision, nullptr, {}, clock_.now(), ulids_));
-    disk_.commit({&transition, 1});
+    keep(disk_, options_.an_hour_of_minutes ? an_hour_of_minutes(id, beginning) : draw(id), zones_,
+         random_, clock_.now());
     ids_.push_back(id);
   }
 
@@ -201,6 +89,11 @@ class ScheduleWorld {
 
   Schedule read(const std::string& id) {
     return *schedule::read_schedule((*disk_.find_schedule(simulated_ns, id))->record);
+  }
+
+  bool enough() {
+    if (options_.an_hour_of_minutes) return clock_.now() > beginning + 1h + 1min;
+    return started() >= options_.fires;
   }
 
   std::int64_t started() {
@@ -215,7 +108,7 @@ class ScheduleWorld {
 
   void boot(std::size_t i) {
     nodes_[i] = std::make_unique<TickingNode>(scheduler_, disk_, clock_, registry_, zones_,
-                                          fmt::format("n{}.{}", i, lives_++), random_);
+                                              fmt::format("n{}.{}", i, lives_++), random_);
   }
 
   void step(bool trouble) {
@@ -233,7 +126,20 @@ class ScheduleWorld {
     if (random_.below(400) == 0) {
       ++report_.crashes;
       nodes_[i].reset();
-    } else if (random_.below(5'000) == 0) {
+    } else if (random_.below(500) == 0) {
+      // The longest leaves it time to find out that others were faster.
+      ++report_.stalls;
+      const auto executors = nodes_[i]->executors();
+      executors[random_.below(executors.size())]->stall(
+          clock_.now() + std::chrono::milliseconds{random_.below(90'000)});
+    } else if (!options_.an_hour_of_minutes) {
+      bother(i);
+    }
+  }
+
+  // What people and clocks do.
+  void bother(std::size_t i) {
+    if (random_.below(5'000) == 0) {
       ++report_.clock_jumps;
       const auto seconds = static_cast<std::int64_t>(random_.below(7'200)) - 3'600;
       clock_.set(clock_.now() + std::chrono::seconds{seconds});
@@ -280,13 +186,16 @@ class ScheduleWorld {
 
   void verify() {
     std::set<std::string> accounted;
+    report_.fires = 0;
     for (const auto& id : ids_) verify(id, accounted);
     const auto runs = *disk_.list_runs({.limit = 1'000'000});
     for (const auto& run : runs) {
+      trace_("{} {} {}", run.instance_id.str(), run.run_id.str(), to_string(run.status));
       if (!accounted.contains(run.instance_id.str())) {
         broken("run of '{}' is in no ledger", run.instance_id.str());
       }
     }
+    report_.runs = static_cast<std::int64_t>(runs.size());
     if (runs.size() != accounted.size()) {
       broken("{} runs for {} starts in the ledgers", runs.size(), accounted.size());
     }
@@ -294,12 +203,15 @@ class ScheduleWorld {
 
   void verify(const std::string& id, std::set<std::string>& accounted) {
     const Schedule now = read(id);
+    trace_("{}", to_json(now));
     const auto lines =
         *disk_.ledger_between(now.id, beginning - 24h, clock_.now() + 24h, 1'000'000);
     std::map<Timestamp, int> judged;
     std::int64_t fired = 0;
     std::vector<std::pair<Timestamp, Timestamp>> stretches;
     for (const auto& line : lines) {
+      trace_("{} {} {} {} {} {}", to_micros(line.nominal_at), line.nth, line.outcome,
+                   line.instance_id, line.run_id, to_micros(line.judged_at));
       if (!line.instance_id.empty()) {
         ++fired;
         if (line.mode == "drain") ++report_.drained;
@@ -315,6 +227,7 @@ class ScheduleWorld {
         ++judged[line.nominal_at];
       }
     }
+    report_.fires += fired;
     if (fired != now.fires_count) broken("{}: {} lines for {} fires", id, fired, now.fires_count);
     verify_occurrences(now, judged, stretches);
     verify_audit(now);
@@ -344,6 +257,7 @@ class ScheduleWorld {
     std::int64_t expected = 0;
     std::int64_t triggered = 0;
     for (const auto& event : events) {
+      trace_("{} {} {}", event.id, event.type, event.payload);
       if (event.sequence != ++expected) {
         broken("{}: event {} stands where {} should", now.schedule_id, event.sequence, expected);
       }
@@ -361,12 +275,12 @@ class ScheduleWorld {
   SeededRandom random_;
   SimClock clock_;
   machine::Scheduler scheduler_;
-  UlidSource ulids_;
   const Registry registry_;
-  machine::ZoneFiles zones_;
+  machine::ZoneFiles zones_{"nowhere"};  // what this machine's files say is no part of the seed
   store::MemoryStore disk_;
   std::vector<std::string> ids_;
   std::vector<std::unique_ptr<TickingNode>> nodes_;
+  Trace trace_{clock_};  // of what is found in the end
   int lives_ = 0;
   int steps_since_count_ = 0;
   ScheduleWorldReport report_;
