@@ -130,6 +130,9 @@ class Schedules {
                      Value::Array arguments = {});
 
   ScheduleInfo describe(std::string_view id);
+  // The same without throwing: the one that lives under the name, else the one that was deleted
+  // last. `ns` unset: the engine's own namespace.
+  std::optional<ScheduleInfo> find(std::string_view id, const std::optional<std::string>& ns = {});
   std::vector<ScheduleInfo> list();
   void pause(std::string_view id, std::string reason = {});
   void resume(std::string_view id);

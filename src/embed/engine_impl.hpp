@@ -46,7 +46,8 @@ class EngineImpl final : public Backend, public std::enable_shared_from_this<Eng
   std::string new_schedule_id() { return new_id(); }
   store::ScheduleName schedule_name(std::string id, const std::optional<std::string>& ns) const;
   schedule::ChangeFacts change_facts(const Namespace& ns, const schedule::Facts& facts);
-  std::optional<schedule::Schedule> read_schedule(std::string_view id);
+  std::optional<schedule::Schedule> read_schedule(std::string_view id,
+                                                  const std::optional<std::string>& ns = {});
   std::vector<schedule::Schedule> list_schedules(std::size_t limit);
   std::vector<store::ScheduleEventRow> schedule_events(std::string_view id, std::int64_t after,
                                                        std::size_t limit);

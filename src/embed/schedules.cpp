@@ -166,8 +166,15 @@ std::string Schedules::create(std::string_view workflow_type, const ScheduleOpti
 }
 
 ScheduleInfo Schedules::describe(std::string_view id) {
-  const auto found = engine_->read_schedule(id);
+  auto found = find(id);
   if (!found) throw EngineError{no_schedule(id)};
+  return *std::move(found);
+}
+
+std::optional<ScheduleInfo> Schedules::find(std::string_view id,
+                                            const std::optional<std::string>& ns) {
+  const auto found = engine_->read_schedule(id, ns);
+  if (!found) return std::nullopt;
   return info_of(*found, engine_->spec_of(*found).get());
 }
 

@@ -1,11 +1,11 @@
+#include "embed/engine_access.hpp"
 #include "embed/test_support.hpp"
+#include "store/derived.hpp"
+#include "store/memory_store.hpp"
 
 #include <dw/dw.hpp>
 
 #include <gmock/gmock.h>
-
-#include <atomic>
-#include <future>
 
 namespace dw {
 namespace {
@@ -23,13 +23,22 @@ std::string greet_somebody(std::string name) {
 const Signal<std::string> move_on{"move-on", {"where"}};
 
 std::string wait_for_go() {
+  activity<void>("here-i-am");
   return await(move_on);
 }
+std::string greet_and_say_so(std::string name) {
+  activity<void>("here-i-am");
+  return "hello " + name;
+}
 
-Registry greeters() {
+Registry greeters(Countdown* arrivals = nullptr) {
   Registry registry;
   registry.workflow("greet", greet_somebody);
+  registry.workflow("greets-aloud", greet_and_say_so);
   registry.workflow("waits", wait_for_go).signal(move_on);
+  registry.activity("here-i-am", [arrivals] {
+    if (arrivals) arrivals->arrive();
+  });
   return registry;
 }
 
@@ -38,7 +47,8 @@ const ScheduleOptions yearly{.id = "yearly", .cron = {"0 0 1 1 *"}};
 
 class SchedulesTest : public ::testing::Test {
  protected:
-  Engine engine_{greeters(), {.store = ":memory:"}};
+  Countdown two_arrivals_{2};
+  Engine engine_{greeters(&two_arrivals_), {.store = ":memory:"}};
   Schedules schedules_ = engine_.schedules();
 
   std::vector<std::string> events_of(std::string_view id) {
@@ -66,10 +76,10 @@ TEST_F(SchedulesTest, ATriggerStartsTheWorkflowNow) {
 // proves: S-1, S-18, S-52
 TEST_F(SchedulesTest, ItStartsByItselfWhenItsTimeHasCome) {
   ScheduleOptions every_second{.id = "often", .every = {{"PT1S"}}, .max_runs = 2};
-  schedules_.create(greet_somebody, every_second, "grace");
-  // Twice, and then it is gone.
-  while (schedules_.describe("often").status == "active") std::this_thread::yield();
+  schedules_.create(greet_and_say_so, every_second, "grace");
+  ASSERT_TRUE(two_arrivals_.wait());
   const auto info = schedules_.describe("often");
+  EXPECT_EQ(info.status, "deleted") << "it had two runs";
   EXPECT_EQ(info.fires, 2);
   EXPECT_THAT(info.latest_instance_id, StartsWith("schedule:often:"));
   EXPECT_EQ(engine_.handle<std::string>(info.latest_instance_id).result(), "hello grace");
@@ -89,8 +99,8 @@ TEST_F(SchedulesTest, WhatMayNotOverlapIsSkippedOrWaits) {
   auto running = engine_.handle<std::string>(first.instance_id);
   running.signal(move_on, "on");
   EXPECT_EQ(running.result(), "on");
-  // Its end lets the next one go.
-  while (schedules_.describe("yearly").buffered > 0) std::this_thread::yield();
+  ASSERT_TRUE(two_arrivals_.wait()) << "its end lets the next one go";
+  EXPECT_EQ(schedules_.describe("yearly").buffered, 0u);
   EXPECT_EQ(schedules_.describe("yearly").fires, 2);
 }
 
@@ -160,6 +170,64 @@ TEST_F(SchedulesTest, ZonesAreReadAgainAndNothingMovesWhenTheirRulesAreTheSame) 
   const auto before = engine_.stats().transitions;
   EXPECT_EQ(schedules_.reload_zones(), 0u);
   EXPECT_EQ(engine_.stats().transitions, before);
+// proves: S-40
+TEST_F(SchedulesTest, OneIsFoundByItsIdAlsoWhenItIsDeleted) {
+  EXPECT_FALSE(schedules_.find("yearly"));
+  schedules_.create(greet_somebody, yearly, "ada");
+  EXPECT_EQ(schedules_.find("yearly")->status, "active");
+  EXPECT_FALSE(schedules_.find("yearly", "elsewhere"));
+  schedules_.remove("yearly");
+  EXPECT_EQ(schedules_.find("yearly")->status, "deleted");
+  schedules_.create(greet_somebody, yearly, "ada");
+  EXPECT_EQ(schedules_.find("yearly")->status, "active") << "the one that lives comes first";
+}
+
+// proves: S-17
+TEST(SchedulesOfNamespaces, BelongToTheOneNamedElseToTheEngines) {
+  Engine engine{greeters(), {.store = ":memory:", .ns = "shop"}};
+  auto schedules = engine.schedules();
+  auto elsewhere = yearly;
+  elsewhere.ns = "plans";
+  schedules.create(greet_somebody, yearly, "ada");
+  schedules.create(greet_somebody, elsewhere, "ada");
+  EXPECT_EQ(schedules.describe("yearly").ns, "shop");
+  EXPECT_EQ(schedules.find("yearly", "plans")->ns, "plans");
+}
+
+// proves: S-66, S-69, S-86, S-96
+TEST(StreamsOfSchedules, TheScheduleSaysWhatHappenedToItAndTheRunWhyItIsThere) {
+  auto memory = std::make_unique<store::MemoryStore>();
+  store::Store& store = *memory;
+  const auto engine = detail::EngineAccess::open(greeters(), {}, std::move(memory));
+  auto schedules = engine->schedules();
+  schedules.create(greet_somebody, yearly, "ada");
+  const auto started = schedules.trigger("yearly");
+  engine->handle<std::string>(started.instance_id).result();
+  schedules.pause("yearly", "inventory");
+
+  const auto audit = schedules.history("yearly");
+  ASSERT_THAT(audit, SizeIs(3));
+  EXPECT_EQ(audit[1].type, "ScheduleTriggered");
+  EXPECT_EQ(*audit[1].payload.find("workflow_run_id"), Value{started.run_id});
+  EXPECT_EQ(audit[2].type, "SchedulePaused") << "of which the run knows nothing";
+  EXPECT_EQ(schedules.history("yearly", 1, 1).at(0).sequence, 2);
+  const auto ulid = store.find_schedule(Namespace{}, "yearly").value()->ulid;
+  const auto rows = store.schedule_events(ulid, 0, 100).value();
+  ASSERT_EQ(rows.size(), audit.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i].type, audit[i].type);
+
+  std::vector<std::string> lineage;
+  const auto commits = store.load_history(RunId{started.run_id}).value();
+  const auto events = store::events_of(commits).value();
+  for (const auto& event : events) {
+    lineage.emplace_back(type_name(event.body));
+    const auto* why = std::get_if<history::ScheduleTriggered>(&event.body);
+    if (why) {
+      EXPECT_EQ(why->schedule_id, "yearly");
+    }
+  }
+  EXPECT_THAT(lineage, ElementsAre("StartAccepted", "WorkflowStarted", "ScheduleTriggered",
+                                   "WorkflowCompleted"));
 }
 
 }  // namespace
