@@ -42,7 +42,7 @@ struct EngineOptions {
   CompatibilityOptions compatibility = {};
   TaskDispatchMode task_dispatch_mode = TaskDispatchMode::queue;
   FleetValidation fleet_validation = FleetValidation::warn;
-  std::chrono::days retention{0};   // how long closed runs are kept; 0: for ever
+  std::chrono::days retention{0};  // how long closed runs are kept; 0: for ever
   // How long schedules remember why they did or did not start something; 0: for ever. What they did
   // start is remembered for as long as it is kept.
   std::chrono::days schedule_log_retention{30};

@@ -61,7 +61,7 @@ struct ScheduleOptions {
   std::vector<Value> rotation = {};         // inputs that take turns, instead of the arguments
   OverlapPolicy overlap = OverlapPolicy::skip;
   MissedFires missed = {};
-  std::optional<std::int64_t> max_runs = {};            // then it deletes itself
+  std::optional<std::int64_t> max_runs = {};              // then it deletes itself
   std::optional<std::int64_t> pause_after_failures = {};  // in a row
   std::vector<std::pair<std::string, std::string>> labels = {};
   std::optional<Value> memo = {};
@@ -120,9 +120,8 @@ class Schedules {
 
   // Both give the schedule's id.
   template <typename R, typename... P, typename... A>
-  requires(sizeof...(P) == sizeof...(A)) std::string create(R (*workflow)(P...),
-                                                            const ScheduleOptions& options,
-                                                            A&&... args) {
+  requires(sizeof...(P) == sizeof...(A)) std::string
+      create(R (*workflow)(P...), const ScheduleOptions& options, A&&... args) {
     return create_erased(std::string{registry().workflow_type(detail::function_key(workflow))},
                          options, detail::arguments_for(workflow, std::forward<A>(args)...));
   }

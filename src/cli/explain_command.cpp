@@ -70,8 +70,8 @@ Page drawn(Page page, const schedule::Explanation& explanation, bool with_calend
   }
   if (!rows.empty()) page.table(titles, rows);
   for (const auto& warning : explanation.warnings) {
-    page.warning(fmt::format("Warning: {}{}{} ({})", warning.path,
-                             warning.path.empty() ? "" : ": ", warning.hint, warning.code));
+    page.warning(fmt::format("Warning: {}{}{} ({})", warning.path, warning.path.empty() ? "" : ": ",
+                             warning.hint, warning.code));
   }
   return page;
 }
@@ -108,16 +108,15 @@ std::vector<Command> schedule_commands() {
                    "--calendar=us-federal-holidays --json"},
       .exits = "2: the spec is not valid; the place of each mistake is told.",
       .run = run_explain};
-  explain.options.insert(
-      explain.options.end(),
-      {{.name = "calendar", .help = "Which of these days does it allow?"},
-       {.name = "count",
-        .help = "How many of the next times",
-        .kind = Kind::whole,
-        .fallback = "5",
-        .most = static_cast<std::int64_t>(schedule::most_explained_fires)},
-       {.name = "from", .help = "Times after this one; now when not given"},
-       local_option()});
+  explain.options.insert(explain.options.end(),
+                         {{.name = "calendar", .help = "Which of these days does it allow?"},
+                          {.name = "count",
+                           .help = "How many of the next times",
+                           .kind = Kind::whole,
+                           .fallback = "5",
+                           .most = static_cast<std::int64_t>(schedule::most_explained_fires)},
+                          {.name = "from", .help = "Times after this one; now when not given"},
+                          local_option()});
   return {explain};
 }
 

@@ -35,8 +35,8 @@ Outcome<Value> linted_here(Task& task) {
   schedule::Schedule written;
   written.spec = DW_TRY(spec_given(task.command.name, task.given));
   written.spec.jitter_seconds = task.given.whole("jitter").value_or(0);
-  written.overlap_policy = schedule::find_overlap(task.given.text("overlap-policy"))
-                               .value_or(schedule::Overlap::skip);
+  written.overlap_policy =
+      schedule::find_overlap(task.given.text("overlap-policy")).value_or(schedule::Overlap::skip);
   const Timestamp now = task.io.now();
   auto checked = schedule::check_spec(written.spec, zones.find(written.spec.timezone), {}, now);
   if (!checked.spec) return mistaken_spec(written.spec, checked.mistakes);
@@ -94,8 +94,9 @@ std::vector<Command> schedule_lint_commands() {
                .examples = {"dw schedule:lint nightly --run-length=PT2H",
                             "dw schedule:lint --local --cron='30 2 * * *' "
                             "--timezone=Europe/Berlin --json"},
-               .exits = "1: it would never start anything; 2: the spec is not valid. Warnings end "
-                        "with 0.",
+               .exits =
+                   "1: it would never start anything; 2: the spec is not valid. Warnings end "
+                   "with 0.",
                .run = run_lint};
   lint.options.insert(lint.options.end(),
                       {{.name = "jitter",

@@ -44,9 +44,9 @@ TEST_F(LintCommand, ASpecIsLookedAtWithoutAServer) {
 TEST_F(LintCommand, EverythingThatBelongsToASpecMayBeSaid) {
   EXPECT_THAT(codes(lint({"--interval=PT1M", "--jitter=90", "--run-length=PT2M", "--json"})),
               ElementsAre("jitter_exceeds_period", "will_overlap"));
-  EXPECT_THAT(codes(lint({"--interval=PT1M", "--run-length=PT2M", "--overlap-policy=allow_all",
-                          "--json"})),
-              IsEmpty());
+  EXPECT_THAT(
+      codes(lint({"--interval=PT1M", "--run-length=PT2M", "--overlap-policy=allow_all", "--json"})),
+      IsEmpty());
   EXPECT_THAT(codes(lint({"--interval=P1M", "--offset=PT5M", "--json"})),
               ElementsAre("interval_calendar_unit_approximated"));
 }

@@ -260,10 +260,9 @@ Outcome<Exit> run_purge(Task& task) {
   if (!task.may_ask && !task.given.flag("yes")) {
     return invalid_input("schedule:purge needs --yes where nobody can be asked");
   }
-  const std::string question =
-      fmt::format("Remove every schedule deleted before {} for good{}?",
-                  task.given.text("deleted-before"),
-                  task.given.flag("with-history") ? ", with its history" : "");
+  const std::string question = fmt::format(
+      "Remove every schedule deleted before {} for good{}?", task.given.text("deleted-before"),
+      task.given.flag("with-history") ? ", with its history" : "");
   if (!confirmed(task, question)) {
     task.output.show("Nothing was done.");
     return Exit::success;

@@ -131,8 +131,7 @@ Outcome<Value> json_given(std::string_view command, std::string_view option, con
   if (filed.is_null()) return written;
   auto parsed = parse_json(*filed.if_string());
   if (parsed) return *std::move(parsed);
-  return invalid_input(
-      fmt::format("{}: --file is not JSON: {}", command, parsed.error().message));
+  return invalid_input(fmt::format("{}: --file is not JSON: {}", command, parsed.error().message));
 }
 
 Outcome<Value::Map> condition_given(const Given& given, Value::Map body) {
@@ -164,8 +163,8 @@ void draw_condition(Page& page, const Value& answer) {
   if (const Value* holds = look_up(answer, "result")) {
     const auto* yes = holds->if_boolean();
     if (yes && *yes) return page.heading("The condition holds.");
-    return page.warning(fmt::format("The condition does not hold: {}.",
-                                    words_of(answer, "failed_pointer")));
+    return page.warning(
+        fmt::format("The condition does not hold: {}.", words_of(answer, "failed_pointer")));
   }
   const Value* filter = look_up(answer, "filter|condition");
   if (!filter) return page.text(fmt::format("Schedule {} has no condition.", id));
@@ -301,15 +300,14 @@ Option guard_file(std::string_view help) {
 
 std::vector<Command> condition_commands() {
   constexpr std::string_view path = "/schedules/{schedule-id}/condition";
-  Command set = about_guard(
-      {"schedule:condition:set",
-       "Let a schedule fire only when a condition holds",
-       "PUT",
-       {"dw schedule condition set nightly "
-        R"(--filter '{"/prior_run_result/status":{"neq":"failed"}}')",
-        "dw schedule:condition set nightly --file=when.json "
-        R"(--test-context '{"last_24h_stats":{"failed":0}}')"}},
-      path, draw_condition);
+  Command set = about_guard({"schedule:condition:set",
+                             "Let a schedule fire only when a condition holds",
+                             "PUT",
+                             {"dw schedule condition set nightly "
+                              R"(--filter '{"/prior_run_result/status":{"neq":"failed"}}')",
+                              "dw schedule:condition set nightly --file=when.json "
+                              R"(--test-context '{"last_24h_stats":{"failed":0}}')"}},
+                            path, draw_condition);
   set.options = {{.name = "filter",
                   .help = "JSON pointer → one of eq, neq, gt, lt, contains; all must hold",
                   .kind = Kind::json,
@@ -359,12 +357,12 @@ std::vector<Command> rotation_commands() {
                        {"dw schedule rotation show nightly",
                         "dw schedule:rotation show nightly --json | jq .rotation.next_index"}},
                       path, draw_rotation),
-          about_guard({"schedule:rotation:clear",
-                       "Let no inputs take turns any more",
-                       "DELETE",
-                       {"dw schedule rotation clear nightly",
-                        "dw schedule:rotation clear nightly --json"}},
-                      path, draw_rotation)};
+          about_guard(
+              {"schedule:rotation:clear",
+               "Let no inputs take turns any more",
+               "DELETE",
+               {"dw schedule rotation clear nightly", "dw schedule:rotation clear nightly --json"}},
+              path, draw_rotation)};
 }
 
 }  // namespace

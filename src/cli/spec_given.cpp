@@ -61,19 +61,18 @@ std::string pointed_at(const schedule::SpecText& spec, const schedule::SpecMista
 }  // namespace
 
 std::vector<Option> spec_options() {
-  return {{.name = "cron",
-           .help = "A cron expression of five fields; may be repeated",
-           .kind = Kind::list,
-           .letter = 'c'},
-          {.name = "interval",
-           .help = "An ISO 8601 duration such as PT15M; may be repeated",
-           .kind = Kind::list},
-          {.name = "offset",
-           .help = "Shifts the interval in the same place; may be repeated",
-           .kind = Kind::list},
-          {.name = "timezone",
-           .help = "The zone that cron expressions are about",
-           .fallback = "UTC"}};
+  return {
+      {.name = "cron",
+       .help = "A cron expression of five fields; may be repeated",
+       .kind = Kind::list,
+       .letter = 'c'},
+      {.name = "interval",
+       .help = "An ISO 8601 duration such as PT15M; may be repeated",
+       .kind = Kind::list},
+      {.name = "offset",
+       .help = "Shifts the interval in the same place; may be repeated",
+       .kind = Kind::list},
+      {.name = "timezone", .help = "The zone that cron expressions are about", .fallback = "UTC"}};
 }
 
 const Option& local_option() {
@@ -111,10 +110,9 @@ Failure mistaken_spec(const schedule::SpecText& spec,
   std::string message = "the spec is not valid";
   for (const auto& mistake : mistakes) {
     const std::string field = mistake.field.empty() ? "" : fmt::format(", {}", mistake.field);
-    message += fmt::format("\n  {}{}{}{} ({}){}", mistake.path, field,
-                           mistake.path.empty() ? "" : ": ", mistake.hint,
-                           mistake.problem.empty() ? mistake.code : mistake.problem,
-                           pointed_at(spec, mistake));
+    message += fmt::format(
+        "\n  {}{}{}{} ({}){}", mistake.path, field, mistake.path.empty() ? "" : ": ", mistake.hint,
+        mistake.problem.empty() ? mistake.code : mistake.problem, pointed_at(spec, mistake));
   }
   return invalid_input(std::move(message));
 }

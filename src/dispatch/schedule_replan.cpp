@@ -20,10 +20,9 @@ void ScheduleReplan::run(std::vector<std::string> zones, Reply<std::size_t> repl
 
 void ScheduleReplan::next_page(const WalkPtr& walk) {
   parts_.reader.post([this, walk] {
-    auto rows =
-        parts_.store.list_schedules({.statuses = {std::string{store::schedule_active}},
-                                     .after = walk->after,
-                                     .limit = replanned_at_once});
+    auto rows = parts_.store.list_schedules({.statuses = {std::string{store::schedule_active}},
+                                             .after = walk->after,
+                                             .limit = replanned_at_once});
     if (!rows) return walk->reply(rows.error());
     walk->last = rows->size() < replanned_at_once;
     std::vector<store::ScheduleName> names;

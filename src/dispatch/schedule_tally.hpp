@@ -13,8 +13,7 @@ namespace dw::dispatch {
 struct Spread {
   // In milliseconds; what takes longer than the last is counted behind it.
   static constexpr std::array<std::int64_t, 16> bounds = {
-      1,     2,     5,     10,     25,     50,      100,     250,
-      500, 1'000, 2'500, 5'000, 10'000, 30'000, 60'000, 600'000};
+      1, 2, 5, 10, 25, 50, 100, 250, 500, 1'000, 2'500, 5'000, 10'000, 30'000, 60'000, 600'000};
 
   std::array<std::int64_t, bounds.size() + 1> counts = {};
   std::int64_t sum_ms = 0;

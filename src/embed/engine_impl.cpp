@@ -91,9 +91,9 @@ EngineImpl::EngineImpl(Registry registry, EngineOptions options,
   dispatch_->begin();
   // Whoever else is to say what a start is has yet to be built.
   if (!elsewhere) look_after_schedules({});
-  housekeeper_ = std::make_unique<Housekeeper>(
-      HousekeeperParts{*store_, clock_, writer_, reader_, time_, options_.retention,
-                       options_.schedule_log_retention});
+  housekeeper_ = std::make_unique<Housekeeper>(HousekeeperParts{*store_, clock_, writer_, reader_,
+                                                                time_, options_.retention,
+                                                                options_.schedule_log_retention});
   watch_workflow_threads();
   watch_zones();
 }

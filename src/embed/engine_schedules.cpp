@@ -99,8 +99,8 @@ dispatch::ScheduleStanding EngineImpl::schedule_standing() {
 
 std::optional<schedule::Schedule> EngineImpl::read_schedule(std::string_view id,
                                                             const std::optional<std::string>& ns) {
-  const auto row = unwrap(
-      reading([&](auto& store) { return store.find_schedule(namespace_of(ns), id); }));
+  const auto row =
+      unwrap(reading([&](auto& store) { return store.find_schedule(namespace_of(ns), id); }));
   if (!row) return std::nullopt;
   return unwrap(schedule::read_schedule(row->record));
 }

@@ -143,9 +143,8 @@ void Housekeeper::pass() {
 }
 
 void Housekeeper::sweep_at(Timestamp at, upkeep::LedgerSweepMark from) {
-  parts_.time.post_at(at, [this, from = std::move(from)] {
-    parts_.reader.post([this, from] { sweep(from); });
-  });
+  parts_.time.post_at(
+      at, [this, from = std::move(from)] { parts_.reader.post([this, from] { sweep(from); }); });
 }
 
 // Some lines each second, and after the last of them an hour's rest.

@@ -70,8 +70,8 @@ schedule::ScheduleChange wish(std::string workflow_type, const ScheduleOptions& 
   change.missed_fire_policy = missed_value(options.missed);
   change.max_runs = options.max_runs;
   change.pause_after_failures = options.pause_after_failures;
-  change.action = Value::Map{{"workflow_type", std::move(workflow_type)},
-                             {"input", std::move(arguments)}};
+  change.action =
+      Value::Map{{"workflow_type", std::move(workflow_type)}, {"input", std::move(arguments)}};
   Value::Map labels;
   for (const auto& [key, value] : options.labels) labels.emplace_back(key, value);
   change.labels = std::move(labels);
@@ -157,8 +157,8 @@ std::string Schedules::create(std::string_view workflow_type, const ScheduleOpti
                    fmt::format("there is a schedule '{}' already; update it, or pick another id",
                                name.schedule_id)};
     }
-    auto made = schedule::decide_create({ulid, name.ns}, change,
-                                        engine->change_facts(name.ns, facts));
+    auto made =
+        schedule::decide_create({ulid, name.ns}, change, engine->change_facts(name.ns, facts));
     if (!made.decision) return not_so(name.schedule_id, made.problems);
     return *std::move(made.decision);
   };
@@ -189,10 +189,9 @@ std::vector<ScheduleInfo> Schedules::list() {
 namespace {
 
 // A change of one that has to be there.
-ScheduleReply change_one(detail::EngineImpl& engine, std::string_view what, std::string_view id,
-                         std::function<schedule::Decision(const schedule::Schedule&,
-                                                          const schedule::Facts&)>
-                             decide) {
+ScheduleReply change_one(
+    detail::EngineImpl& engine, std::string_view what, std::string_view id,
+    std::function<schedule::Decision(const schedule::Schedule&, const schedule::Facts&)> decide) {
   ScheduleAsk ask;
   ask.name = engine.schedule_name(std::string{id}, {});
   ask.decide = [decide = std::move(decide), id = std::string{id}](
@@ -260,9 +259,7 @@ std::vector<ScheduleDecision> Schedules::backfill(std::string_view id, Timestamp
     ScheduleAsk ask;
     ask.name = engine_->schedule_name(std::string{id}, {});
     ask.asked = {.mode = schedule::Mode::backfill, .nominal_at = occurrence.at};
-    ask.needs = [](const schedule::Schedule& of) {
-      return needs_of(of, schedule::Mode::backfill);
-    };
+    ask.needs = [](const schedule::Schedule& of) { return needs_of(of, schedule::Mode::backfill); };
     ask.decide = [at = occurrence.at, id = std::string{id}](
                      const schedule::Schedule* one,
                      const schedule::Facts& facts) -> Result<schedule::Decision> {

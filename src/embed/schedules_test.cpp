@@ -170,6 +170,8 @@ TEST_F(SchedulesTest, ZonesAreReadAgainAndNothingMovesWhenTheirRulesAreTheSame) 
   const auto before = engine_.stats().transitions;
   EXPECT_EQ(schedules_.reload_zones(), 0u);
   EXPECT_EQ(engine_.stats().transitions, before);
+}
+
 // proves: S-40
 TEST_F(SchedulesTest, OneIsFoundByItsIdAlsoWhenItIsDeleted) {
   EXPECT_FALSE(schedules_.find("yearly"));

@@ -88,9 +88,8 @@ std::optional<std::filesystem::file_time_type> ZoneFiles::written(const std::str
 
 bool ZoneFiles::written_since() const {
   const std::lock_guard lock{mutex_};
-  return std::ranges::any_of(known_, [this](const auto& entry) {
-    return written(entry.first) != entry.second.written;
-  });
+  return std::ranges::any_of(
+      known_, [this](const auto& entry) { return written(entry.first) != entry.second.written; });
 }
 
 }  // namespace dw::machine

@@ -99,8 +99,7 @@ Serving serving(const server::Settings& settings) {
   how.ns = settings.text("server.namespace");
   how.export_key = {settings.text("history_export.signing_key"),
                     settings.text("history_export.signing_key_id")};
-  how.schedule_log_retention =
-      std::chrono::days{settings.number("schedules.action_log_retention")};
+  how.schedule_log_retention = std::chrono::days{settings.number("schedules.action_log_retention")};
   how.lenient_run_closed = settings.on("server.lenient_run_closed");
   how.compression = settings.on("server.compression");
   how.open_metrics = settings.on("metrics.open");

@@ -17,8 +17,8 @@ struct AskedIn {
   World world;
 
   explicit AskedIn(Mode mode)
-      : before(quarterly(
-            R"("max_runs": 5, "rotation": ["a", "b"], "overlap_policy": "buffer_all")")) {
+      : before(
+            quarterly(R"("max_runs": 5, "rotation": ["a", "b"], "overlap_policy": "buffer_all")")) {
     world.now = mode == Mode::tick ? at("12:00:02") : at("11:58");
     if (mode != Mode::drain) return;
     world.now = at("12:00:02");
@@ -97,8 +97,8 @@ TEST(Effects, GuardsDecideWhetherAndNeverWhen) {
   World world;
   world.calendars = {days_off("off", {"2026-04-10"})};
   auto plain = quarterly();
-  auto guarded = quarterly(
-      R"("rotation": ["a", "b"], "condition": {"/last_24h_stats/failed": {"gt": 5}})");
+  auto guarded =
+      quarterly(R"("rotation": ["a", "b"], "condition": {"/last_24h_stats/failed": {"gt": 5}})");
   guarded.calendar_ids = {"off"};
   for (int minutes = 0; minutes <= 120; ++minutes) {
     world.now = at("12:00") + chrono::minutes{minutes};

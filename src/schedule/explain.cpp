@@ -87,8 +87,8 @@ void add_warnings(const Spec& spec, const ExplainQuestion& question, Explanation
   if (explanation.next_fires.empty()) {
     warnings.push_back({"", "never_fires", "nothing fires after that time"});
   } else if (calendar_blocks_all(spec, question)) {
-    warnings.push_back({"calendar", "calendar_blocks_all",
-                        "the calendar allows none of its times within a year"});
+    warnings.push_back(
+        {"calendar", "calendar_blocks_all", "the calendar allows none of its times within a year"});
   }
   warn_of_exhausted_tables(explanation, question, warnings);
 }

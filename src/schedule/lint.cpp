@@ -75,8 +75,7 @@ auto at_clock_changes(const Spec& spec, Timestamp now, Look look)
 
 std::optional<Timestamp> disturbed_at(const Spec& spec, Timestamp now, Dst how) {
   return at_clock_changes(
-      spec, now,
-      [&](chrono::sys_seconds change, chrono::seconds back) -> std::optional<Timestamp> {
+      spec, now, [&](chrono::sys_seconds change, chrono::seconds back) -> std::optional<Timestamp> {
         const auto reach = chrono::abs(back);
         for (const auto& one : occurrences(spec, change - reach - Duration{1}, change + reach,
                                            occurrences_compared)) {
@@ -103,8 +102,7 @@ void lint_spec(std::vector<LintFinding>& found, const Schedule& schedule, const 
 void lint_repeated_hours(std::vector<LintFinding>& found, const Spec& spec, Timestamp now) {
   const Zone& zone = spec.zone();
   const auto second_pass = at_clock_changes(
-      spec, now,
-      [&](chrono::sys_seconds change, chrono::seconds back) -> std::optional<Timestamp> {
+      spec, now, [&](chrono::sys_seconds change, chrono::seconds back) -> std::optional<Timestamp> {
         if (back <= chrono::seconds{0}) return std::nullopt;
         std::set<LocalTime> first_pass;
         for (const auto& one : occurrences(spec, change - back - Duration{1},
@@ -135,12 +133,11 @@ void lint_overlap(std::vector<LintFinding>& found, const Schedule& schedule, con
   for (std::size_t i = 1; i < coming.size(); ++i) {
     const auto distance = chrono::floor<chrono::seconds>(coming[i].at - coming[i - 1].at);
     if (distance >= typical_run) continue;
-    found.push_back(
-        finding("will_overlap", "overlap_policy",
-                fmt::format("runs take {} s and occurrences come {} s apart: {} decides",
-                            typical_run.count(), distance.count(),
-                            to_string(schedule.overlap_policy)),
-                coming[i].at));
+    found.push_back(finding(
+        "will_overlap", "overlap_policy",
+        fmt::format("runs take {} s and occurrences come {} s apart: {} decides",
+                    typical_run.count(), distance.count(), to_string(schedule.overlap_policy)),
+        coming[i].at));
     return;
   }
 }

@@ -15,9 +15,9 @@ std::string_view to_string(LintSeverity severity);
 struct LintFinding {
   std::string code;  // "will_overlap"
   LintSeverity severity = LintSeverity::warning;
-  std::string path;                         // in the schedule: "overlap_policy"
-  std::string message;                      // what will happen
-  std::string hint;                         // what to do if that is not wanted
+  std::string path;                          // in the schedule: "overlap_policy"
+  std::string message;                       // what will happen
+  std::string hint;                          // what to do if that is not wanted
   std::optional<Timestamp> example_at = {};  // an occurrence that shows it
   friend bool operator==(const LintFinding&, const LintFinding&) = default;
 };

@@ -33,16 +33,15 @@ Value::Map shown_calendar(const schedule::CalendarRecord& record) {
 
 Value::Map calendar_row(const schedule::CalendarRecord& record) {
   const auto& calendar = record.calendar;
-  Value::Map entries{
-      {"id", record.id},
-      {"namespace", record.namespace_name ? Value{*record.namespace_name} : Value{}},
-      {"name", calendar.name},
-      {"kind", schedule::to_string(calendar.kind)},
-      {"timezone", calendar.timezone},
-      {"description", calendar.description},
-      {"is_seed", record.is_seed},
-      {"created_at", format_timestamp(record.created_at)},
-      {"updated_at", format_timestamp(record.updated_at)}};
+  Value::Map entries{{"id", record.id},
+                     {"namespace", record.namespace_name ? Value{*record.namespace_name} : Value{}},
+                     {"name", calendar.name},
+                     {"kind", schedule::to_string(calendar.kind)},
+                     {"timezone", calendar.timezone},
+                     {"description", calendar.description},
+                     {"is_seed", record.is_seed},
+                     {"created_at", format_timestamp(record.created_at)},
+                     {"updated_at", format_timestamp(record.updated_at)}};
   add_counts(entries, calendar);
   return entries;
 }
@@ -119,21 +118,20 @@ Answer no_such_calendar(std::string_view ns, std::string_view id_or_name) {
 }
 
 Answer calendar_is_seed(std::string_view name) {
-  return refusal(
-      403, "calendar_is_seed",
-      fmt::format("calendar '{}' ships with the server and stays as it is; clone it and "
-                  "change the clone",
-                  name),
-      {{"calendar_id", name}});
+  return refusal(403, "calendar_is_seed",
+                 fmt::format("calendar '{}' ships with the server and stays as it is; clone it and "
+                             "change the clone",
+                             name),
+                 {{"calendar_id", name}});
 }
 
 Answer calendar_exists(std::string_view ns, const schedule::CalendarRecord& taken) {
-  return refusal(409, "calendar_already_exists",
-                 fmt::format("{} has a calendar '{}'; choose another name, or PUT to change that",
-                             taken.is_seed ? std::string{"the server"}
-                                           : fmt::format("namespace '{}'", ns),
-                             taken.calendar.name),
-                 {{"calendar_id", taken.id}, {"name", taken.calendar.name}});
+  return refusal(
+      409, "calendar_already_exists",
+      fmt::format("{} has a calendar '{}'; choose another name, or PUT to change that",
+                  taken.is_seed ? std::string{"the server"} : fmt::format("namespace '{}'", ns),
+                  taken.calendar.name),
+      {{"calendar_id", taken.id}, {"name", taken.calendar.name}});
 }
 
 Answer calendar_in_use(const schedule::CalendarRecord& record,

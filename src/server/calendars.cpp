@@ -111,8 +111,8 @@ schedule::Checked<schedule::Calendar> Calendars::checked(const Value& definition
   const Value* name = definition.find("name");
   const std::string* text = name ? name->if_string() : nullptr;
   const bool speakable = text && !text->empty() && std::ranges::none_of(*text, [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-  });
+                           return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+                         });
   if (!speakable) {
     calendar.value.reset();
     calendar.problems.push_back(
@@ -128,9 +128,8 @@ void Calendars::serve(Call call, Reply reply) {
     case Operation::list_calendars:
       return reply(list(call));
     case Operation::describe_calendar:
-      return parts_.reader.post([this, call = std::move(call), reply = std::move(reply)] {
-        reply(describe(call));
-      });
+      return parts_.reader.post(
+          [this, call = std::move(call), reply = std::move(reply)] { reply(describe(call)); });
     case Operation::expand_calendar:
       return reply(expand(call));
     case Operation::create_calendar:
@@ -224,8 +223,8 @@ void Calendars::clone(const Call& call, Reply reply) {
   }
   auto calendar = checked(std::move(definition));
   if (!calendar) return reply(refused_calendar(calendar.problems));
-  parts_.writer.post([this, ns = call.ns, calendar = *std::move(calendar),
-                      from = source->record.id, reply = std::move(reply)] {
+  parts_.writer.post([this, ns = call.ns, calendar = *std::move(calendar), from = source->record.id,
+                      reply = std::move(reply)] {
     reply(add(ns, calendar, {{"cloned_from", from}}));
   });
 }
@@ -246,8 +245,9 @@ void Calendars::import(Call call, Reply reply) {
     auto calendar = checked(schedule::to_value(*file.calendar));
     if (!calendar) return reply(refused_calendar(calendar.problems));
     parts_.writer.post([this, ns = call.ns, calendar = *std::move(calendar),
-                        findings = findings_value(file.findings),
-                        reply] { reply(add(ns, calendar, {{"findings", findings}})); });
+                        findings = findings_value(file.findings), reply] {
+      reply(add(ns, calendar, {{"findings", findings}}));
+    });
   });
 }
 
@@ -258,8 +258,8 @@ void Calendars::update(const Call& call, Reply reply) {
 // Who uses it takes a while to find out, and nothing is kept waiting meanwhile. A schedule that
 // takes it up in that time is denied its ticks, as whoever names a calendar that is gone.
 void Calendars::remove(const Call& call, Reply reply) {
-  const bool force = asks_for(call, "force") ||
-                     (call.field("force") && *call.field("force") == Value{true});
+  const bool force =
+      asks_for(call, "force") || (call.field("force") && *call.field("force") == Value{true});
   parts_.reader.post([this, call = call.without_body(), force, reply = std::move(reply)] {
     const auto kept = find_kept(call.ns, call.match["calendar"]);
     if (!kept) return reply(no_such_calendar(call.ns.view(), call.match["calendar"]));

@@ -45,21 +45,20 @@ class AttachedCalendars : public ScheduleOffice {
     return history.find("events")->if_array()->back();
   }
 
-  Calendars kept{{.store = store,
-                  .writer = writer,
-                  .reader = reader,
-                  .clock = clock,
-                  .random = random,
-                  .zones = zones,
-                  .attached_to =
-                      [this](const Namespace& in, const schedule::CalendarRecord& calendar) {
-                        return schedules.using_calendar(in, calendar);
-                      },
-                  .detach =
-                      [this](const Call& call, const schedule::CalendarRecord& calendar,
-                             const std::vector<std::string>& ids, auto done) {
-                        schedules.take_off(call, calendar, ids, std::move(done));
-                      }}};
+  Calendars kept{
+      {.store = store,
+       .writer = writer,
+       .reader = reader,
+       .clock = clock,
+       .random = random,
+       .zones = zones,
+       .attached_to =
+           [this](const Namespace& in, const schedule::CalendarRecord& calendar) {
+             return schedules.using_calendar(in, calendar);
+           },
+       .detach = [this](const Call& call, const schedule::CalendarRecord& calendar,
+                        const std::vector<std::string>& ids,
+                        auto done) { schedules.take_off(call, calendar, ids, std::move(done)); }}};
 };
 
 TEST_F(AttachedCalendars, ACalendarNamesTheSchedulesThatUseIt) {

@@ -116,8 +116,8 @@ class CalendarStory : public ::testing::Test {
     for (const Value& error : *find_in(answer, "problems")->if_array()) {
       const Value* messages = by_field.find(*error.find("path")->if_string());
       EXPECT_TRUE(messages && messages->if_array()) << text_of(answer);
-      problems.push_back(fmt::format("{} {}", *error.find("code")->if_string(),
-                                     *error.find("path")->if_string()));
+      problems.push_back(
+          fmt::format("{} {}", *error.find("code")->if_string(), *error.find("path")->if_string()));
       EXPECT_NE(*error.find("message"), Value{""});
     }
     return problems;

@@ -70,8 +70,7 @@ Answer ControlPlane::describe(const Call& call) {
   if (!found) return failed(found.error(), call);
   if (!found->current) return no_such_instance(call);
   if (!is_named(found->loaded, call)) return no_such_run(call);
-  const auto seen =
-      look_at(parts_.store, *found->loaded, *found->current, parts_.clock.now());
+  const auto seen = look_at(parts_.store, *found->loaded, *found->current, parts_.clock.now());
   if (!seen) return failed(seen.error(), call);
   const auto last = parts_.store.find_run(*found->current);
   if (!last) return failed(last.error(), call);

@@ -31,8 +31,8 @@ class FindRunOf : public ::testing::Test {
     row.ns = order.ns;
     row.instance_id = order.id;
     row.closed_reason = std::move(closed_reason);
-    row.status = row.closed_reason.empty() ? history::RunStatus::pending
-                                           : history::RunStatus::completed;
+    row.status =
+        row.closed_reason.empty() ? history::RunStatus::pending : history::RunStatus::completed;
     return row;
   }
   void write(std::vector<store::RunRow> runs, const std::string& current) {

@@ -98,10 +98,10 @@ void Schedules::detach_calendar(const Call& call, Reply reply) {
 
 Result<std::vector<std::string>> Schedules::using_calendar(
     const Namespace& ns, const schedule::CalendarRecord& calendar) {
-  store::ScheduleFilter filter{.ns = ns,
-                               .statuses = {std::string{store::schedule_active},
-                                            std::string{store::schedule_paused}},
-                               .limit = schedules_of_a_page};
+  store::ScheduleFilter filter{
+      .ns = ns,
+      .statuses = {std::string{store::schedule_active}, std::string{store::schedule_paused}},
+      .limit = schedules_of_a_page};
   std::vector<std::string> ids;
   for (;;) {
     const auto page = DW_TRY(parts_.store.list_schedules(filter));

@@ -100,7 +100,7 @@ class ScheduleOffice : public ::testing::Test {
   // What no decision of ours would leave behind.
   void put_by_another_hand(store::ScheduleRow row) {
     store::Transition transition;
-    transition.id = CommitId{ids_.ulid()};
+    transition.id = CommitId{decided.now().ids.ulid()};
     transition.recorded_at = clock.now();
     transition.reads = {{row.ulid, row.version}};
     transition.schedules = {std::move(row)};

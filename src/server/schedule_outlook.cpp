@@ -35,9 +35,8 @@ std::optional<std::chrono::seconds> run_length_in(const Call& call, Value::Map& 
   if (number && *number >= 0 && *number <= longest_run_seconds) {
     return std::chrono::seconds{*number};
   }
-  errors.emplace_back(
-      "run_seconds",
-      Value::Array{fmt::format("must be a whole number from 0 to {}", longest_run_seconds)});
+  errors.emplace_back("run_seconds", Value::Array{fmt::format("must be a whole number from 0 to {}",
+                                                              longest_run_seconds)});
   return std::nullopt;
 }
 

@@ -30,8 +30,8 @@ void Schedules::purge(const Call& call, Reply reply) {
   const auto before = instant_in(fields, "deleted_before");
   const bool with_history = fields.flag("with_history");
   if (!fields.fine()) return reply(fields.errors());
-  purge_next(std::make_shared<Purge>(
-      Purge{call.without_body(), std::move(reply), *before, with_history}));
+  purge_next(
+      std::make_shared<Purge>(Purge{call.without_body(), std::move(reply), *before, with_history}));
 }
 
 // One page is read, then let go of; whoever else commits gets in between.

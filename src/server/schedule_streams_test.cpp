@@ -24,8 +24,7 @@ class ReadingSchedules : public ScheduleOffice {
   // As an import leaves it: the row alone, from before there was a stream.
   void import_without_history(const std::string& id) {
     create("template");
-    auto old =
-        *schedule::read_schedule(store.find_schedule(ns, "template").value()->record);
+    auto old = *schedule::read_schedule(store.find_schedule(ns, "template").value()->record);
     old.id = ScheduleUlid{"01J0000000000000000000000A"};
     old.schedule_id = id;
     old.audit_sequence = 0;
@@ -122,11 +121,27 @@ TEST_F(ReadingSchedules, ADescriptionHoldsEverythingUnderOneNameEach) {
   create("nightly", R"({"jitter_seconds":0,"max_runs":3,"note":"for the accountants"})");
   told(ask(Operation::trigger_schedule, "nightly"));
   const Value shown = described("nightly");
-  for (const auto* key :
-       {"id", "schedule_id", "namespace", "spec", "action", "status", "overlap_policy",
-        "fires_count", "failures_count", "remaining_actions", "next_fire_at", "last_fired_at",
-        "latest_workflow_instance_id", "jitter_seconds", "note", "skipped_trigger_count",
-        "last_skip_reason", "last_skipped_at", "calendar_ids", "condition", "rotation"}) {
+  for (const auto* key : {"id",
+                          "schedule_id",
+                          "namespace",
+                          "spec",
+                          "action",
+                          "status",
+                          "overlap_policy",
+                          "fires_count",
+                          "failures_count",
+                          "remaining_actions",
+                          "next_fire_at",
+                          "last_fired_at",
+                          "latest_workflow_instance_id",
+                          "jitter_seconds",
+                          "note",
+                          "skipped_trigger_count",
+                          "last_skip_reason",
+                          "last_skipped_at",
+                          "calendar_ids",
+                          "condition",
+                          "rotation"}) {
     EXPECT_NE(shown.find(key), nullptr) << key;
   }
   EXPECT_EQ(at(shown, "last_fired_at"), R"("2026-04-10T09:00:00.000001Z")");

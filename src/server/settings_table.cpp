@@ -79,8 +79,8 @@ constexpr Setting setting_table[] = {
     {"metrics.open", "DW_METRICS_OPEN", "", SettingKind::on_off, "false", "",
      "Anybody may read /metrics; otherwise whoever has a token, of any role"},
 
-    {"schedules.action_log_retention", "DW_SCHEDULES_ACTION_LOG_RETENTION", "",
-     SettingKind::number, "30", "0..36500",
+    {"schedules.action_log_retention", "DW_SCHEDULES_ACTION_LOG_RETENTION", "", SettingKind::number,
+     "30", "0..36500",
      "Days for which schedules remember what they did not start, and why; 0: for ever"},
 
     {"history_export.signing_key", "DW_V2_HISTORY_EXPORT_SIGNING_KEY", "", SettingKind::secret, "",

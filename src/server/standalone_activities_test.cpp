@@ -79,7 +79,8 @@ class ActivitiesAlone : public ::testing::Test {
 
   void begin_attempt(const std::string& id) {
     engine::Run& run = runs.at(id);
-    auto begun = engine::decide_start_activity(run, run.state.activities.front().id, "w1", decided.now());
+    auto begun =
+        engine::decide_start_activity(run, run.state.activities.front().id, "w1", decided.now());
     decided.commit(run, begun.decision);
   }
   void end_attempt(const std::string& id, std::variant<Payload, history::Failure> outcome) {

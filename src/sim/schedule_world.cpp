@@ -211,7 +211,7 @@ class ScheduleWorld {
     std::vector<std::pair<Timestamp, Timestamp>> stretches;
     for (const auto& line : lines) {
       trace_("{} {} {} {} {} {}", to_micros(line.nominal_at), line.nth, line.outcome,
-                   line.instance_id, line.run_id, to_micros(line.judged_at));
+             line.instance_id, line.run_id, to_micros(line.judged_at));
       if (!line.instance_id.empty()) {
         ++fired;
         if (line.mode == "drain") ++report_.drained;

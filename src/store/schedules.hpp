@@ -110,7 +110,7 @@ struct ScheduleCursor {
 
 struct ScheduleFilter {
   std::optional<Namespace> ns = {};
-  std::vector<std::string> statuses = {};     // none: any
+  std::vector<std::string> statuses = {};    // none: any
   std::optional<ScheduleCursor> after = {};  // the page after the one that ended with it
   std::size_t limit = 100;
 };

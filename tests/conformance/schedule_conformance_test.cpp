@@ -301,8 +301,8 @@ TEST_P(ScheduleConformance, OnlyWhatIsActiveIsDueOrDrained) {
 }
 
 TEST_P(ScheduleConformance, WhoHasWaitedLongestIsDrainedFirst) {
-  for (const auto& [ulid, second] : {std::pair{"s1", 20}, std::pair{"s3", 10}, std::pair{"s2", 10},
-                                     std::pair{"s4", 0}}) {
+  for (const auto& [ulid, second] :
+       {std::pair{"s1", 20}, std::pair{"s3", 10}, std::pair{"s2", 10}, std::pair{"s4", 0}}) {
     ScheduleRow row = schedule_row(ulid, ulid);
     if (second > 0) row.buffered_since = at(second);
     must_win(create(std::string{"c-"} + ulid, row));
@@ -327,9 +327,9 @@ TEST_P(ScheduleConformance, AListBeginsWithWhatWasCreatedLast) {  // proves: S-1
   have("s4", "a", 10, "other");
   EXPECT_THAT(list({}), ElementsAre("s3", "s2", "s4", "s1"));
   EXPECT_THAT(list({.ns = Namespace{"default"}, .limit = 2}), ElementsAre("s3", "s2"));
-  EXPECT_THAT(list({.ns = Namespace{"default"},
-                    .after = ScheduleCursor{at(10), "a", ScheduleUlid{"s2"}}}),
-              ElementsAre("s1"));
+  EXPECT_THAT(
+      list({.ns = Namespace{"default"}, .after = ScheduleCursor{at(10), "a", ScheduleUlid{"s2"}}}),
+      ElementsAre("s1"));
   EXPECT_THAT(list({.after = ScheduleCursor{at(10), "a", ScheduleUlid{"s2"}}}),
               ElementsAre("s4", "s1"));
   EXPECT_THAT(list({.after = ScheduleCursor{at(10), "b", ScheduleUlid{"s1"}}}), IsEmpty());

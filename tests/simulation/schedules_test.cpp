@@ -37,8 +37,7 @@ TEST_P(Schedules, EveryOccurrenceHasOneOutcomeWhateverBreaks) {
 // Eight that tick one store for an hour, stall, and die before and after their commits.
 TEST(ScheduleWorlds, SixtyMinutesAreSixtyRunsHoweverManyTick) {
   for (const std::uint64_t seed : {1, 2, 3, 4}) {
-    const auto report =
-        run_schedule_world({.seed = seed, .nodes = 8, .an_hour_of_minutes = true});
+    const auto report = run_schedule_world({.seed = seed, .nodes = 8, .an_hour_of_minutes = true});
     EXPECT_THAT(report.broken, IsEmpty()) << "seed " << seed;
     EXPECT_EQ(report.fires, 60) << "seed " << seed;
     EXPECT_EQ(report.runs, 60) << "seed " << seed;
@@ -125,8 +124,7 @@ TEST(ScheduleThreads, SixtyMinutesAreSixtyRunsHoweverManyTick) {
 
   const auto row = hour.disk.find_schedule(simulated_ns, "minutely").value();
   EXPECT_EQ(schedule::read_schedule(row->record)->fires_count, hour.minutes);
-  const auto lines =
-      hour.disk.ledger_between(row->ulid, hour.from, hour.from + 2h, 1'000).value();
+  const auto lines = hour.disk.ledger_between(row->ulid, hour.from, hour.from + 2h, 1'000).value();
   std::set<Timestamp> slots;
   for (const auto& line : lines) {
     EXPECT_EQ(line.outcome, "fired");

@@ -43,8 +43,7 @@ Result<std::vector<ScheduleRow>> read_schedules(Statement& statement, Connection
   return rows;
 }
 
-Result<std::optional<ScheduleRow>> read_one_schedule(Statement& statement,
-                                                     Connection& connection) {
+Result<std::optional<ScheduleRow>> read_one_schedule(Statement& statement, Connection& connection) {
   const ResetLater reset{statement};
   const Outcome outcome = statement.step();
   if (outcome == Outcome::done) return std::optional<ScheduleRow>{};
@@ -172,21 +171,21 @@ Result<ScheduleReader> ScheduleReader::prepare(Connection& connection) {
       DW_TRY(select("WHERE status = 'active' AND buffered_since IS NOT NULL"
                     " AND (buffered_since, schedule_ulid) > (?1, ?2)"
                     " ORDER BY buffered_since, schedule_ulid LIMIT ?3"));
-  reader.count_ = DW_TRY(connection.prepare(
-      "SELECT coalesce(sum(count) FILTER (WHERE status = 'active'), 0),"
-      " coalesce(sum(count) FILTER (WHERE status = 'paused'), 0)"
-      " FROM schedule_counts WHERE ?1 IS NULL OR namespace = ?1"));
+  reader.count_ =
+      DW_TRY(connection.prepare("SELECT coalesce(sum(count) FILTER (WHERE status = 'active'), 0),"
+                                " coalesce(sum(count) FILTER (WHERE status = 'paused'), 0)"
+                                " FROM schedule_counts WHERE ?1 IS NULL OR namespace = ?1"));
   // Without a namespace the index of due times has all of it.
-  reader.count_due_ = DW_TRY(connection.prepare(
-      "SELECT count(*) FILTER (WHERE due_at <= ?2), min(due_at) FROM schedules"
-      " WHERE status = 'active' AND due_at IS NOT NULL AND due_at <= ?1"
-      " AND (?3 IS NULL OR namespace = ?3)"));
-  reader.list_ = DW_TRY(
-      select("WHERE created_at <= ?1"
-             " AND (created_at < ?1 OR (schedule_id, schedule_ulid) > (?2, ?3))"
-             " AND (?4 IS NULL OR namespace = ?4)"
-             " AND (?5 = '[]' OR status IN (SELECT value FROM json_each(?5)))"
-             " ORDER BY created_at DESC, schedule_id, schedule_ulid LIMIT ?6"));
+  reader.count_due_ = DW_TRY(
+      connection.prepare("SELECT count(*) FILTER (WHERE due_at <= ?2), min(due_at) FROM schedules"
+                         " WHERE status = 'active' AND due_at IS NOT NULL AND due_at <= ?1"
+                         " AND (?3 IS NULL OR namespace = ?3)"));
+  reader.list_ =
+      DW_TRY(select("WHERE created_at <= ?1"
+                    " AND (created_at < ?1 OR (schedule_id, schedule_ulid) > (?2, ?3))"
+                    " AND (?4 IS NULL OR namespace = ?4)"
+                    " AND (?5 = '[]' OR status IN (SELECT value FROM json_each(?5)))"
+                    " ORDER BY created_at DESC, schedule_id, schedule_ulid LIMIT ?6"));
   reader.events_ = DW_TRY(connection.prepare(
       "SELECT schedule_ulid, sequence, event_id, namespace, schedule_id, type, payload,"
       " instance_id, run_id, recorded_at FROM schedule_events"

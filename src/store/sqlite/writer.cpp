@@ -73,9 +73,8 @@ Result<std::unique_ptr<Writer>> Writer::open(const Location& location,
   auto ledger = DW_TRY(LedgerWriter::prepare(connection));
   return std::make_unique<Writer>(Writer{std::move(connection), std::move(begin), std::move(commit),
                                          std::move(rollback), std::move(runs), std::move(instances),
-                                         std::move(tasks), std::move(workers),
-                                         std::move(documents), std::move(schedules),
-                                         std::move(ledger)});
+                                         std::move(tasks), std::move(workers), std::move(documents),
+                                         std::move(schedules), std::move(ledger)});
 }
 
 // ---- commits
