@@ -16,7 +16,7 @@ Result<FoundRun> find_run_of(store::Store& store, const store::InstanceKey& inst
     found.current = row->current_run;
     found.loaded = DW_TRY(store.load_run(named.value_or(*found.current)));
     // Another run may follow one that has ended: it continued as new, or is a child run again.
-    const bool ended = found.loaded && found.loaded->row.closed_at;
+    const bool ended = found.loaded && !found.loaded->row.closed_reason.empty();
     if (named || !ended) return found;
   }
 }
