@@ -47,6 +47,10 @@ struct EngineOptions {
   // start is remembered for as long as it is kept.
   std::chrono::days schedule_log_retention{30};
   std::string zone_directory = {};  // a tz database; empty: the system's
+  // What a schedule with a budget of credits has spent on this UTC day. Asked at each of its times,
+  // on a thread of its own; nothing, an exception or no function at all: it may not start.
+  std::function<std::optional<std::int64_t>(const std::string& ns, const std::string& schedule_id)>
+      credits_used_today = {};
 };
 
 // What the engine has written since it was opened.

@@ -48,6 +48,12 @@ struct Every {
   std::string offset = {};
 };
 
+// How much a schedule may do on one UTC day.
+struct ScheduleBudget {
+  enum class Unit { fires, credits } unit = Unit::fires;  // credits: EngineOptions says how many
+  std::int64_t limit_per_day = 0;
+};
+
 struct ScheduleOptions {
   std::string id = {};  // yours; empty: one is made up
   std::vector<std::string> cron = {};
@@ -63,6 +69,7 @@ struct ScheduleOptions {
   MissedFires missed = {};
   std::optional<std::int64_t> max_runs = {};              // then it deletes itself
   std::optional<std::int64_t> pause_after_failures = {};  // in a row
+  std::optional<ScheduleBudget> budget = {};
   std::vector<std::pair<std::string, std::string>> labels = {};
   std::optional<Value> memo = {};
   std::optional<Value> search_attributes = {};

@@ -100,6 +100,7 @@ schedule::Facts ScheduleDesk::facts_of(const Work& work) {
           .condition_context = seen.condition_context,
           .slot_taken = seen.slot_taken,
           .attempt = work.attempt,
+          .credits_used_today = seen.credits_used_today,
           .consecutive_failures = seen.consecutive_failures,
           .frozen = frozen_,
           .killed = killed_,

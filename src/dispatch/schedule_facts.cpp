@@ -65,6 +65,9 @@ Result<SeenSchedule> ScheduleReader::look(store::ScheduleRow row, const NeedsOf&
     // What cannot be told denies: that is for the decision to say.
     if (auto context = context_of(found, now)) seen.condition_context = *std::move(context);
   }
+  if (wanted.credits && sources_.credits) {
+    seen.credits_used_today = sources_.credits(found.ns, found.schedule_id);
+  }
   if (wanted.slot) {
     if (const auto nominal = occurrence_asked(found, asked)) {
       const auto taken =

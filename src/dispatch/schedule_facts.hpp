@@ -17,6 +17,9 @@ struct ScheduleSources {
   std::function<std::shared_ptr<const schedule::CompiledCalendar>(const Namespace& ns,
                                                                   std::string_view id)>
       calendar;
+  // What a schedule has spent on this UTC day, of whatever its embedder counts; absent when nobody
+  // can say.
+  std::function<std::optional<std::int64_t>(const Namespace& ns, std::string_view id)> credits = {};
 };
 
 // A schedule as it was read, and what goes with it.
@@ -28,6 +31,7 @@ struct SeenSchedule {
   std::vector<std::string> open_instances;
   std::vector<store::LedgerRow> ended;  // still listed as open
   std::optional<Value> condition_context;
+  std::optional<std::int64_t> credits_used_today;
   bool slot_taken = false;
   std::int64_t consecutive_failures = 0;
 };

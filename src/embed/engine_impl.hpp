@@ -110,6 +110,8 @@ class EngineImpl final : public Backend, public std::enable_shared_from_this<Eng
   void watch_workflow_threads();
   void watch_zones();
   void keep_schedules(bool elsewhere);
+  std::optional<std::int64_t> credits_used_today(const Namespace& ns,
+                                                 std::string_view schedule_id) const;
   Namespace namespace_of(const std::optional<std::string>& named) const;
   std::string new_id();
 

@@ -9,10 +9,24 @@
 
 namespace dw::detail {
 
+std::optional<std::int64_t> EngineImpl::credits_used_today(const Namespace& ns,
+                                                           std::string_view schedule_id) const {
+  if (!options_.credits_used_today) return std::nullopt;
+  try {
+    return options_.credits_used_today(ns.str(), std::string{schedule_id});
+  } catch (const std::exception& error) {
+    spdlog::warn(
+        "nobody can say what schedule '{}' has spent today, so it may not start: {} namespace={}",
+        schedule_id, error.what(), ns.view());
+    return std::nullopt;
+  }
+}
+
 void EngineImpl::keep_schedules(bool elsewhere) {
   schedule_sources_ = {
       [this](std::string_view name) { return zones_.find(name); },
-      [this](const Namespace& ns, std::string_view id) { return calendars_->find(ns, id); }};
+      [this](const Namespace& ns, std::string_view id) { return calendars_->find(ns, id); },
+      [this](const Namespace& ns, std::string_view id) { return credits_used_today(ns, id); }};
   calendars_ = std::make_unique<dispatch::CalendarShelf>(*store_, clock_);
   schedule_reader_ = std::make_unique<dispatch::ScheduleReader>(*store_, schedule_sources_);
   schedules_ = std::make_unique<dispatch::ScheduleDesk>(dispatch::ScheduleDeskParts{

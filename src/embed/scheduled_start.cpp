@@ -19,9 +19,8 @@ history::ScheduleTriggered lineage_of(const schedule::TriggeredBy& by) {
 
 Result<void> describe_code(engine::StartCommand& command, const WorkflowDefinition& definition) {
   if (auto fits = definition.check_arguments(command.arguments); !fits) {
-    return Error{ErrorCode::invalid_argument, fmt::format("cannot start '{}': {}",
-                                                          command.workflow_type,
-                                                          fits.error().message)};
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("cannot start '{}': {}", command.workflow_type, fits.error().message)};
   }
   command.workflow_class = definition.implementation;
   command.fingerprint = definition.fingerprint;

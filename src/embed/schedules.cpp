@@ -35,6 +35,11 @@ std::string_view word_for(OverlapPolicy policy) {
   return {};
 }
 
+Value budget_value(const ScheduleBudget& budget) {
+  const bool fires = budget.unit == ScheduleBudget::Unit::fires;
+  return Value::Map{{"unit", fires ? "fires" : "credits"}, {"limit_per_day", budget.limit_per_day}};
+}
+
 Value missed_value(const MissedFires& missed) {
   switch (missed.mode) {
     case MissedFires::Mode::fire_once:
@@ -70,6 +75,7 @@ schedule::ScheduleChange wish(std::string workflow_type, const ScheduleOptions& 
   change.missed_fire_policy = missed_value(options.missed);
   change.max_runs = options.max_runs;
   change.pause_after_failures = options.pause_after_failures;
+  if (options.budget) change.budget = budget_value(*options.budget);
   change.action =
       Value::Map{{"workflow_type", std::move(workflow_type)}, {"input", std::move(arguments)}};
   Value::Map labels;

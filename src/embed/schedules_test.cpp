@@ -184,6 +184,26 @@ TEST_F(SchedulesTest, OneIsFoundByItsIdAlsoWhenItIsDeleted) {
   EXPECT_EQ(schedules_.find("yearly")->status, "active") << "the one that lives comes first";
 }
 
+TEST(SchedulesWithABudget, AskTheEmbedderWhatIsSpent) {
+  std::optional<std::int64_t> spent = 4;
+  const auto asked = [&](const std::string&, const std::string& id) {
+    if (id == "broken") throw std::runtime_error{"the books are closed"};
+    return spent;
+  };
+  Engine engine{greeters(), {.store = ":memory:", .credits_used_today = asked}};
+  auto schedules = engine.schedules();
+  auto thrifty = yearly;
+  thrifty.overlap = OverlapPolicy::allow_all;
+  thrifty.budget = ScheduleBudget{ScheduleBudget::Unit::credits, 5};
+  schedules.create(greet_somebody, thrifty, "ada");
+  EXPECT_EQ(schedules.trigger("yearly").outcome, "triggered");
+  spent = 5;
+  EXPECT_EQ(schedules.trigger("yearly").reason, "budget_exceeded");
+  thrifty.id = "broken";
+  schedules.create(greet_somebody, thrifty, "ada");
+  EXPECT_EQ(schedules.trigger("broken").reason, "budget_exceeded");
+}
+
 // proves: S-17
 TEST(SchedulesOfNamespaces, BelongToTheOneNamedElseToTheEngines) {
   Engine engine{greeters(), {.store = ":memory:", .ns = "shop"}};
