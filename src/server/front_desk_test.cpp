@@ -1,20 +1,27 @@
 // Every request passes the desk; what it refuses never reaches anybody.
 #include "server/front_desk.hpp"
 
+#include "server/addressed.hpp"
+
 #include <gmock/gmock.h>
 
 namespace dw::server {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Field;
 using ::testing::HasSubstr;
 
 class Recorder final : public Service {
  public:
   void serve(Call call, Reply reply) override {
     calls.push_back(call);
+    if (trouble) return reply(failed(*trouble, call));
     reply({202, {{"outcome", "signal_received"}}});
   }
   std::vector<Call> calls;
+  std::optional<Error> trouble;
 };
 
 class AtTheDesk : public ::testing::Test {
@@ -65,6 +72,21 @@ TEST_F(AtTheDesk, PassesOnWhatIsInOrder) {
   EXPECT_EQ(service.calls[0].operation(), Operation::signal);
   EXPECT_EQ(service.calls[0].ns, Namespace{"default"});
   EXPECT_EQ(*service.calls[0].field("input"), (Value{Value::Array{1}}));
+}
+
+TEST_F(AtTheDesk, WhoeverIsTurnedAwayForNowIsToldWhenToComeBack) {
+  const std::pair<ErrorCode, int> troubles[] = {{ErrorCode::overloaded, 429},
+                                                {ErrorCode::unavailable, 503},
+                                                {ErrorCode::shutting_down, 503},
+                                                {ErrorCode::store_full, 503}};
+  for (const auto& [code, status] : troubles) {
+    service.trouble = Error{code, "too much at once"};
+    const auto response = ask(post(approve));
+    EXPECT_EQ(response.status, status);
+    EXPECT_EQ(text(response, "reason"), status == 429 ? "overloaded" : "unavailable");
+    EXPECT_THAT(response.headers,
+                Contains(AllOf(Field(&Header::name, "Retry-After"), Field(&Header::value, "1"))));
+  }
 }
 
 TEST_F(AtTheDesk, WrapsAnswersBelowWorkflowsInTheEnvelopeClientsCheck) {
