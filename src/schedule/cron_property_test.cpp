@@ -87,17 +87,19 @@ bool slot_matches(const Cron& cron, LocalTime slot) {
          date_matches(cron, day);
 }
 
+struct Window {
+  chrono::sys_seconds after;
+  chrono::sys_seconds until;
+};
+
 // Every instant a window has, by the table of the rule, slot by slot.
-std::set<chrono::sys_seconds> walked(const Cron& cron, const Zone& zone, chrono::sys_seconds after,
-                                     chrono::sys_seconds until) {
+std::set<chrono::sys_seconds> walked(const Cron& cron, const Zone& zone, Window window,
+                                     LocalTime begin, LocalTime end, chrono::minutes step) {
   std::set<chrono::sys_seconds> found;
   const auto add = [&](chrono::sys_seconds at) {
-    if (at > after && at <= until) found.insert(at);
+    if (at > window.after && at <= window.until) found.insert(at);
   };
-  const LocalTime begin{after.time_since_epoch() - chrono::days{2}};
-  const LocalTime end{until.time_since_epoch() + chrono::days{2}};
-  for (LocalTime slot = chrono::floor<chrono::minutes>(begin); slot < end;
-       slot += chrono::minutes{1}) {
+  for (LocalTime slot = begin; slot < end; slot += step) {
     if (!slot_matches(cron, slot)) continue;
     const auto mapping = zone.instants_of(slot);
     if (mapping.kind == LocalMapping::Kind::unique) add(mapping.first);
@@ -113,7 +115,46 @@ std::set<chrono::sys_seconds> walked(const Cron& cron, const Zone& zone, chrono:
   return found;
 }
 
+// Whatever its offset, minute by minute.
+std::set<chrono::sys_seconds> walked(const Cron& cron, const Zone& zone, chrono::sys_seconds after,
+                                     chrono::sys_seconds until) {
+  const LocalTime begin{after.time_since_epoch() - chrono::days{2}};
+  const LocalTime end{until.time_since_epoch() + chrono::days{2}};
+  return walked(cron, zone, {after, until}, chrono::floor<chrono::minutes>(begin), end,
+                chrono::minutes{1});
+}
+
 // ---- what must hold
+
+// Nothing is lost or doubled at any change that any zone has seen or will see.
+TEST(CronAtEveryChange, FiresAsTheTableSays) {
+  const Cron crons[] = {cron_of("*/30 * * * *"), cron_of("0,30 0-23 * * *"),
+                        cron_of("30 0,1,2,3,23 * * *")};
+  const auto last = second_of("2051-01-01T00:00:00Z");
+  int changes = 0;
+  for (const std::string& name : zones_that_differ()) {
+    const Zone& zone = zone_named(name);
+    auto change = zone.next_transition(second_of("1999-12-31T23:59:59Z"));
+    for (; change && change->at < last; change = zone.next_transition(change->at)) {
+      ++changes;
+      const Window window{change->at - chrono::hours{1}, change->at + chrono::hours{1}};
+      const auto [first, second] =
+          std::minmax({zone.local_at(window.after), zone.local_at(window.until)});
+      // A slot that is skipped fires where the gap ends, which is three hours later at most.
+      const LocalTime begin = chrono::floor<chrono::hours>(first) - chrono::hours{4};
+      for (const Cron& cron : crons) {
+        std::set<chrono::sys_seconds> leapt;
+        for (const Occurrence& one : occurrences(cron, zone, window.after, window.until, 10'000)) {
+          leapt.insert(chrono::floor<chrono::seconds>(one.at));
+        }
+        ASSERT_EQ(leapt,
+                  walked(cron, zone, window, begin, second + chrono::hours{4}, chrono::minutes{30}))
+            << name << " at " << written(change->at);
+      }
+    }
+  }
+  EXPECT_GT(changes, 10'000);
+}
 
 RC_GTEST_PROP(CronProperty, EveryMinuteOfAWindowIsJudgedAsTheTableSays, ()) {
   const auto cron = any_cron();

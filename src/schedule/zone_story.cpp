@@ -2,6 +2,8 @@
 
 #include "core/unwrap.hpp"
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -30,6 +32,26 @@ const Zone& zone_named(std::string_view name) {
     found = known.emplace(std::string{name}, std::move(zone)).first;
   }
   return found->second;
+}
+
+std::vector<std::string> zones_that_differ() {
+  const std::filesystem::path root{DW_ZONEINFO_DIR};
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator{root}) {
+    const std::string name = entry.path().lexically_relative(root).string();
+    // The same again, with leap seconds or under another name.
+    if (name.starts_with("right/") || name.starts_with("posix/")) continue;
+    if (entry.is_regular_file() && zone_file(name).starts_with("TZif")) names.push_back(name);
+  }
+  std::ranges::sort(names);
+  std::vector<std::string> different;
+  for (const std::string& name : names) {
+    const auto same = [&](const std::string& other) {
+      return zone_named(other).same_rules(zone_named(name));
+    };
+    if (std::ranges::none_of(different, same)) different.push_back(name);
+  }
+  return different;
 }
 
 Timestamp instant(std::string_view text) {

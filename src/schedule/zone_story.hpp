@@ -20,6 +20,9 @@ inline std::shared_ptr<const Zone> shared_zone(std::string_view name) {
   return std::make_shared<Zone>(zone_named(name));
 }
 
+// One name for each set of rules the database has.
+std::vector<std::string> zones_that_differ();
+
 // The bytes of its file.
 std::string zone_file(std::string_view name);
 
