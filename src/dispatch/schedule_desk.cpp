@@ -34,12 +34,14 @@ ScheduleDesk::ScheduleDesk(ScheduleDeskParts parts)
       reader_(parts_.store, parts_.sources),
       replan_({parts_.store, parts_.reader, parts_.clock, reader_,
                [this](const ScheduleName& name, Reply<bool> reply) {
-                 ask({.name = name,
-                      .decide = decide_replan,
-                      .reply = [reply = std::move(reply)](const Result<ScheduleReply>& decided) {
-                        if (!decided) return reply(decided.error());
-                        reply(decided->outcome == schedule::Outcome::updated);
-                      }});
+                 ScheduleAsk again;
+                 again.name = name;
+                 again.decide = decide_replan;
+                 again.reply = [reply = std::move(reply)](const Result<ScheduleReply>& decided) {
+                   if (!decided) return reply(decided.error());
+                   reply(decided->outcome == schedule::Outcome::updated);
+                 };
+                 ask(std::move(again));
                }}),
       ulids_(parts_.random) {}
 
