@@ -381,15 +381,15 @@ template <std::size_t... I>
 constexpr auto name_table(std::index_sequence<I...>) {
   return std::array{Name<std::variant_alternative_t<I, AnyEvent>>::value...};
 }
-constexpr auto names = name_table(std::make_index_sequence<std::variant_size_v<AnyEvent>>{});
+constexpr auto event_names = name_table(std::make_index_sequence<std::variant_size_v<AnyEvent>>{});
 
 // Puts a default-made event of that type into `body`; false when we know no such type.
 template <std::size_t I = 0>
 bool emplace(std::string_view type, EventBody& body) {
-  if constexpr (I == names.size()) {
+  if constexpr (I == event_names.size()) {
     return false;
   } else {
-    if (names[I] != type) return emplace<I + 1>(type, body);
+    if (event_names[I] != type) return emplace<I + 1>(type, body);
     body.emplace<I>();
     return true;
   }
@@ -437,11 +437,11 @@ std::string group_id(const Group& group) {
 }
 
 std::string_view type_name(const EventBody& body) {
-  return names[body.index()];
+  return event_names[body.index()];
 }
 
 std::vector<std::string_view> all_types() {
-  return {names.begin(), names.end()};
+  return {event_names.begin(), event_names.end()};
 }
 
 namespace {
