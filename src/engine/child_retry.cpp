@@ -15,20 +15,6 @@ std::optional<Failure> setback(const EventBody& terminal) {
 
 }  // namespace
 
-Seconds backoff_after(const RetryPolicy& policy, std::int64_t failed_attempts) {
-  if (policy.backoff_seconds.empty()) return 0;
-  const auto last = static_cast<std::int64_t>(policy.backoff_seconds.size());
-  return policy.backoff_seconds[static_cast<std::size_t>(std::min(failed_attempts, last) - 1)];
-}
-
-bool may_retry(const RetryPolicy& policy, std::int64_t failed_attempts, const Failure& failure) {
-  if (failure.non_retryable) return false;
-  for (const auto& type : policy.non_retryable_error_types) {
-    if (type == failure.exception_type || type == failure.exception_class) return false;
-  }
-  return !policy.max_attempts || failed_attempts < *policy.max_attempts;
-}
-
 std::optional<NewRun> next_attempt(const Run& child, const EventBody& terminal,
                                    const Context& context) {
   const WorkflowStarted& before = child.state.start;
