@@ -11,9 +11,10 @@ target_compile_options(dw_flags INTERFACE
   # What g++ 12 says of optionals depends on what it happens to inline: worth a look, not a failure.
   $<BUILD_INTERFACE:$<$<AND:$<BOOL:${DW_WERROR}>,$<CXX_COMPILER_ID:GNU>>:-Wno-error=maybe-uninitialized>>)
 if(DW_SANITIZE)
-  # g++ 12 takes the checks that sanitizers insert for uses of uninitialised memory.
+  # What they find ends the program. g++ 12 takes the checks that they insert for uses of uninitialised memory.
   target_compile_options(dw_flags INTERFACE
-    $<BUILD_INTERFACE:-fsanitize=${DW_SANITIZE} -fno-omit-frame-pointer -Wno-maybe-uninitialized>)
+    $<BUILD_INTERFACE:-fsanitize=${DW_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>
+    $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>>)
   # What the address sanitizer finds, too, or no machine of ours minds, and costs a good part of the build.
   if(DW_SANITIZE MATCHES undefined)
     target_compile_options(dw_flags INTERFACE $<BUILD_INTERFACE:-fno-sanitize=null,alignment,vptr>)

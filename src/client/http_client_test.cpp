@@ -120,7 +120,9 @@ TEST_F(HttpClientTest, WhatExceedsItsConnectionsWaitsInOrder) {
     EXPECT_EQ(peer.read_request().first_line(), fmt::format("GET /{} HTTP/1.1", i));
     peer.answer(std::to_string(i));
   }
-  for (int i = 0; i < 7; ++i) EXPECT_EQ(body_of(std::move(replies[i])), std::to_string(i));
+  for (std::size_t i = 0; i < 7; ++i) {
+    EXPECT_EQ(body_of(std::move(replies[i])), std::to_string(i));
+  }
 }
 
 TEST_F(HttpClientTest, ACallbackMaySendTheNextRequest) {

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <ranges>
 
 namespace dw {
 
@@ -255,12 +254,23 @@ const detail::ActivityDefinition* Registry::find_activity(std::string_view type)
   return found == activities_.end() ? nullptr : found->second.get();
 }
 
+namespace {
+
+template <typename Definitions>
+std::vector<std::string_view> types_in(const Definitions& definitions) {
+  std::vector<std::string_view> types;
+  for (const auto& [type, definition] : definitions) types.push_back(type);
+  return types;
+}
+
+}  // namespace
+
 std::vector<std::string_view> Registry::workflow_types() const {
-  return {std::views::keys(workflows_).begin(), std::views::keys(workflows_).end()};
+  return types_in(workflows_);
 }
 
 std::vector<std::string_view> Registry::activity_types() const {
-  return {std::views::keys(activities_).begin(), std::views::keys(activities_).end()};
+  return types_in(activities_);
 }
 
 std::string_view Registry::workflow_type(detail::FunctionKey function) const {

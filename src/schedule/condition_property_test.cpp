@@ -71,8 +71,8 @@ RC_GTEST_PROP(ConditionProperty, AnyFilterIsOneOrIsRefused, ()) {
 
 RC_GTEST_PROP(ConditionProperty, APointerFindsWhatWasPutThere, ()) {
   const auto value = *arbitrary_value(1);
-  const auto keys =
-      *rc::gen::container<std::vector<std::string>>(*rc::gen::inRange(0, 4), arbitrary_text());
+  const auto keys = *rc::gen::container<std::vector<std::string>>(
+      *rc::gen::inRange<std::size_t>(0, 4), arbitrary_text());
   const auto pointer = pointer_to(keys);
   RC_PRE(pointer.size() <= longest_condition_pointer);
   Value context = value;

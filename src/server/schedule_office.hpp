@@ -58,9 +58,9 @@ class ScheduleOffice : public ::testing::Test {
     Value::Map body{{"schedule_id", id},
                     {"spec", json(R"({"cron_expressions":["0 * * * *"]})")},
                     {"action", json(R"({"workflow_type":"report","task_queue":"night"})")}};
-    for (auto& [key, value] : object(more)) {
-      std::erase_if(body, [&](const auto& field) { return field.first == key; });
-      body.emplace_back(key, value);
+    for (auto& other : object(more)) {
+      std::erase_if(body, [&](const auto& field) { return field.first == other.first; });
+      body.push_back(std::move(other));
     }
     return body;
   }
@@ -158,7 +158,7 @@ class ScheduleOffice : public ::testing::Test {
        .clock = clock,
        .random = random,
        .sources = sources,
-       .prepare = [this](const Namespace& in, const auto& start) { return command(in, start); },
+       .prepare = command,
        .start = [this](dispatch::StartJob job) { carry_out(std::move(job)); },
        .close = [this](const store::InstanceKey& instance,
                        const engine::CloseCommand&) { close(instance.id.str()); }}};

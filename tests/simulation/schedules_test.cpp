@@ -36,7 +36,7 @@ TEST_P(Schedules, EveryOccurrenceHasOneOutcomeWhateverBreaks) {
 
 // Eight that tick one store for an hour, stall, and die before and after their commits.
 TEST(ScheduleWorlds, SixtyMinutesAreSixtyRunsHoweverManyTick) {
-  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
     const auto report = run_schedule_world({.seed = seed, .nodes = 8, .an_hour_of_minutes = true});
     EXPECT_THAT(report.broken, IsEmpty()) << "seed " << seed;
     EXPECT_EQ(report.fires, 60) << "seed " << seed;
@@ -52,12 +52,12 @@ TEST(ScheduleWorlds, OneSeedIsOneStory) {
   constexpr std::int64_t fires = 100;
   std::map<std::uint64_t, ScheduleWorldReport> told;
   std::int64_t not_started = 0;
-  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
     told[seed] = run_schedule_world({.seed = seed, .fires = fires});
     not_started += told[seed].dropped + told[seed].skipped + told[seed].drained;
   }
   EXPECT_GT(not_started, 0) << "worlds in which everything always starts prove little";
-  for (const std::uint64_t seed : {4, 4, 1}) {
+  for (const std::uint64_t seed : {4U, 4U, 1U}) {
     const auto again = run_schedule_world({.seed = seed, .fires = fires});
     EXPECT_EQ(again.hash, told[seed].hash) << "seed " << seed;
     EXPECT_EQ(again.steps, told[seed].steps) << "seed " << seed;
