@@ -25,8 +25,8 @@ inline std::string instance_text(const InstanceKey& key) {
   return key.ns.str() + '/' + key.id.str();
 }
 
-// Whoever holds a workflow task, as it is remembered in case it did not hear our answer.
-inline std::string told(const TaskHolder& holder) {
+// What whoever holds a workflow task says about it, as a name for it.
+inline std::string completion_of(const TaskHolder& holder) {
   return fmt::format("{}#{}.{}@{}", holder.task.view(), holder.attempt, holder.epoch, holder.owner);
 }
 
@@ -149,11 +149,11 @@ struct Shard::TaskLease {
   Timestamp expires_at;
   bool held = false;
   Offer offer = {};
-  int failures = 0;         // in a row
-  std::string failed = {};  // who said so last, in case it did not hear our answer
-  int overtaken = 0;        // in a row
-  bool news = false;        // something woke the code since it was shown its history
-  std::int64_t seen = 0;    // the last event it was shown
+  int failures = 0;        // in a row
+  std::string heard = {};  // the report it was given up with, in case our answer is not heard
+  int overtaken = 0;       // in a row
+  bool news = false;       // something woke the code since it was shown its history
+  std::int64_t seen = 0;   // the last event it was shown
   engine::RemoteTask about;
 };
 

@@ -174,7 +174,7 @@ void Dispatch::finish_activity(RunAddress run, FinishActivityJob job) {
   on_run(std::move(run), std::move(job));
 }
 
-void Dispatch::release_worker(std::string owner, Reply<std::int64_t> reply) {
+void Dispatch::release_worker(const Namespace& ns, std::string owner, Reply<std::int64_t> reply) {
   struct Count {
     std::atomic<std::size_t> shards;
     std::atomic<std::int64_t> released{0};
@@ -182,8 +182,8 @@ void Dispatch::release_worker(std::string owner, Reply<std::int64_t> reply) {
   auto count = std::make_shared<Count>();
   count->shards = shards_.size();
   for (auto& shard : shards_) {
-    shard->executor().post([&shard = *shard, owner, reply, count] {
-      count->released += shard.release_worker(owner);
+    shard->executor().post([&shard = *shard, ns, owner, reply, count] {
+      count->released += shard.release_worker(ns, owner);
       if (count->shards.fetch_sub(1) == 1) reply(count->released.load());
     });
   }

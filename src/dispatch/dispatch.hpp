@@ -85,7 +85,7 @@ class Dispatch final : private ShardListener {
   void finish_activity(RunAddress run, FinishActivityJob job);
   void heartbeat(RunAddress run, HeartbeatJob job) { on_run(std::move(run), std::move(job)); }
   // A worker is gone: what it held is offered to others. Replies how many workflow tasks.
-  void release_worker(std::string owner, Reply<std::int64_t> reply);
+  void release_worker(const Namespace& ns, std::string owner, Reply<std::int64_t> reply);
 
   Committer& committer() { return committer_; }
   // For those who watch: any thread, any time.

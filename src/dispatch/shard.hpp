@@ -71,7 +71,7 @@ class Shard final : public CommitListener {
   // Looks through the leases of attempts started here; once every half lease is enough.
   void check_leases();
   // A worker elsewhere is gone; what it held is offered to others. Returns how many tasks.
-  std::int64_t release_worker(const std::string& owner);
+  std::int64_t release_worker(const Namespace& ns, const std::string& owner);
   // The workflow tasks that workers elsewhere hold.
   std::vector<HeldTask> held_tasks() const;
   // Others write as well: looks whether what somebody waits for here has happened there.
@@ -127,6 +127,7 @@ class Shard final : public CommitListener {
   Result<std::vector<std::string>> rendered(const Cell& cell) const;
   std::optional<TaskAnswer> not_held(const Cell& cell, const TaskHolder& holder, Timestamp now);
   TaskAnswer about(const Cell& cell) const;
+  void answered(Cell& cell, InFlight& record, const TaskHolder& holder);
   bool complete_task(Cell& cell, Build& build, InFlight& record, const CompleteTaskJob& job);
   bool complete_native(Cell& cell, Build& build, InFlight& record, const CompleteTaskJob& job);
   std::optional<ClaimedActivity> lend(Cell& cell, Build& build, const ActivityId& id,

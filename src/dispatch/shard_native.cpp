@@ -46,18 +46,15 @@ bool Shard::complete_native(Cell& cell, Build& build, InFlight& record,
   TaskLease& lease = task_leases_.at(cell.run.id);
   const std::int64_t seen = lease.seen;
   const bool saw_all = !lease.news && seen == cell.run.state.last_sequence;
-  auto answered = [&] {
+  const auto heard = [&] {
     task_leases_.erase(cell.run.id);
-    cell.run.answered = told(job.holder);
-    TaskAnswer answer = about(cell);
-    answer.recorded = true;
-    record.answer = std::move(answer);
+    answered(cell, record, job.holder);
     return true;
   };
   if (job.blocked) {
     cell.held_by.clear();
     block(cell, build, *job.blocked);
-    return answered();
+    return heard();
   }
   engine::Progress progress{job.commands, {}, job.spoiled};
   mark_taken_ids(cell, build, progress);
@@ -76,7 +73,7 @@ bool Shard::complete_native(Cell& cell, Build& build, InFlight& record,
     cell.held_by.clear();
     block(cell, build,
           {"task_failure", cell.run.state.steps + 1, {}, {}, decision.error().message});
-    return answered();
+    return heard();
   }
   build.taker = job.taker.get();
   add(cell, build, *std::move(decision));
@@ -84,7 +81,7 @@ bool Shard::complete_native(Cell& cell, Build& build, InFlight& record,
     if (seen > 0) was_shown(cell, seen, job.spoiled ? "" : job.holder.owner);
     build.wake |= !saw_all || job.spoiled;
   }
-  return answered();
+  return heard();
 }
 
 // From now on its code is with that worker, and knows everything up to there.

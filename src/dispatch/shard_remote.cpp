@@ -7,6 +7,7 @@
 #include "core/json_writer.hpp"
 #include "dispatch/cell.hpp"
 #include "engine/expected_tasks.hpp"
+#include "engine/receipts.hpp"
 #include "history/codec.hpp"
 #include "history/render.hpp"
 #include "store/derived.hpp"
@@ -207,8 +208,11 @@ std::optional<TaskAnswer> Shard::not_held(const Cell& cell, const TaskHolder& ho
   TaskAnswer no = about(cell);
   const bool open = cell.run.workflow_task && cell.run.workflow_task->id == holder.task;
   if (!open || !offers_code_of(cell)) {
-    no.recorded = cell.run.answered == told(holder);
-    if (no.recorded) return no;
+    if (const auto told = engine::find_receipt(cell.run.answered, completion_of(holder))) {
+      no.recorded = true;
+      no.status = *told;
+      return no;
+    }
     no.reason = cell.run.state.open()                         ? "task_not_leased"
                 : cell.run.state.closed_reason == "timed_out" ? "run_timed_out"
                                                               : "run_closed";
@@ -231,7 +235,7 @@ std::optional<TaskAnswer> Shard::not_held(const Cell& cell, const TaskHolder& ho
     return std::nullopt;
   }
   const TaskLease& lease = found->second;
-  no.recorded = !lease.held && lease.failed == told(holder);
+  no.recorded = !lease.held && lease.heard == completion_of(holder);
   if (no.recorded) return no;
   no.reason = !lease.held                   ? "task_not_leased"
               : lease.expires_at <= now     ? "lease_expired"
@@ -253,6 +257,7 @@ bool Shard::complete_task(Cell& cell, Build& build, InFlight& record, const Comp
   if (engine::overtaken(cell.run.state, task) && lease.overtaken < most_overtaken) {
     // Heard, and set aside: the code runs again with what has come since. Nothing was decided.
     lease.overtaken += 1;
+    lease.heard = completion_of(job.holder);
     give_up(lease, build.now);
     TaskAnswer heard = about(cell);
     heard.recorded = true;
@@ -274,15 +279,20 @@ bool Shard::complete_task(Cell& cell, Build& build, InFlight& record, const Comp
   const std::int64_t seen = lease.seen;
   const bool saw_all = !news && seen == cell.run.state.last_sequence;
   task_leases_.erase(cell.run.id);
-  cell.run.answered = told(job.holder);
   add(cell, build, *std::move(decision));
   const RunState& state = cell.run.state;
   if (!task.update) cell.looked_until = saw_all ? state.last_sequence : seen;
   if (state.open() && (news || engine::wants_another_task(state, task))) build.wake = true;
+  answered(cell, record, job.holder);
+  return true;
+}
+
+// As it will be told, now and whenever it asks again.
+void Shard::answered(Cell& cell, InFlight& record, const TaskHolder& holder) {
   TaskAnswer answer = about(cell);
   answer.recorded = true;
+  cell.run.answered = engine::with_receipt(cell.run.answered, completion_of(holder), answer.status);
   record.answer = std::move(answer);
-  return true;
 }
 
 void Shard::fail_task(Cell& cell, const FailTaskJob& job) {
@@ -290,7 +300,7 @@ void Shard::fail_task(Cell& cell, const FailTaskJob& job) {
   if (auto no = not_held(cell, job.holder, now)) return job.reply(*std::move(no));
   TaskLease& lease = task_leases_.at(cell.run.id);
   lease.failures += 1;
-  lease.failed = told(job.holder);
+  lease.heard = completion_of(job.holder);
   give_up(lease, now + pause_after(lease.failures));
   TaskAnswer answer = about(cell);
   answer.recorded = true;
@@ -331,10 +341,10 @@ void Shard::check_task_leases() {
   parts_.executor.post_at(now + look_every, [this] { check_task_leases(); });
 }
 
-std::int64_t Shard::release_worker(const std::string& owner) {
+std::int64_t Shard::release_worker(const Namespace& ns, const std::string& owner) {
   std::int64_t released = 0;
   for (auto& [run, lease] : task_leases_) {
-    if (!lease.held || lease.owner != owner) continue;
+    if (!lease.held || lease.owner != owner || lease.run.instance.ns != ns) continue;
     give_up(lease, parts_.clock.now());
     ++released;
   }

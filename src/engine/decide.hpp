@@ -55,8 +55,7 @@ struct Run {
   RunId id;
   history::RunState state;
   std::optional<TaskKey> workflow_task;  // the open one, if a row for it exists
-  // Which task a worker elsewhere completed last, and as which attempt of whom: a worker that did
-  // not get our answer asks again.
+  // Tasks that workers elsewhere completed, and what they were told: see receipts.hpp.
   std::string answered = {};
 };
 

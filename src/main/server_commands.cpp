@@ -179,6 +179,7 @@ class Running {
                         debug_,
                         schedules_,
                         calendars_,
+                        worker_plane_,
                         std::move(how.export_key)}),
         worker_plane_({engine_->dispatch(), engine_->store(), engine_->reader(), engine_->writer(),
                        engine_->clock(), worker_random_, matching_, workers_, queries_, validators_,

@@ -177,7 +177,7 @@ void ControlPlane::serve(Call call, Reply reply) {
     case Operation::describe_worker:
       return reply(parts_.workers.describe(call));
     case Operation::remove_worker:
-      return reply(parts_.workers.remove(call));
+      return parts_.worker_plane.serve(std::move(call), std::move(reply));
     case Operation::list_task_queues:
     case Operation::describe_task_queue:
     case Operation::list_build_ids:

@@ -40,6 +40,7 @@ struct ControlPlaneParts {
   Service& debug;                      // says what keeps a run from going on
   Service& schedules;                  // answers below /schedules and /system/schedules
   Service& calendars;                  // answers below /calendars
+  Service& worker_plane;               // knows what a worker holds that is removed
   bundle::SigningKey export_key = {};  // for exported histories; empty: they are not signed
 };
 

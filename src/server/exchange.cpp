@@ -278,8 +278,9 @@ void Exchange::wait(const RoundPtr& round) {
   }
   if (polls.empty()) return answer(round);
   parts_.matching.poll_any(std::move(polls), round->until, [this, round](Matching::Found found) {
-    // Nobody would hear of it, or its build began to drain while it waited: it is for another.
-    const bool gone = round->call.hung_up() || parts_.workers.draining(round->worker);
+    // Nobody would hear of it, or its worker left or began to drain meanwhile: it is for another.
+    const bool gone = round->call.hung_up() || parts_.workers.draining(round->worker) ||
+                      !parts_.workers.knows(round->worker);
     if (found.offer && gone) parts_.matching.offer(found.kind, *std::move(found.offer));
     if (gone || !found.offer) {
       round->waits = false;

@@ -56,6 +56,7 @@ struct Matching::State {
   };
   struct Waiting {
     std::vector<Place> places;
+    std::string worker_id;
     Reply reply;
   };
 
@@ -127,7 +128,7 @@ std::optional<dispatch::Offer> Matching::State::take_offer(const Poll& poll) {
 
 void Matching::State::keep_poll(const std::vector<Poll>& polls, Timestamp until, Reply reply) {
   const std::uint64_t number = ++arrivals;
-  Waiting poll{{}, std::move(reply)};
+  Waiting poll{{}, polls.front().worker_id, std::move(reply)};
   for (const Poll& wanted : polls) {
     const auto lane = lanes.try_emplace(lane_of(wanted)).first;
     const auto crowd = lane->second.crowds.try_emplace(skill_of(wanted)).first;
@@ -228,6 +229,20 @@ std::optional<dispatch::Offer> Matching::take(const Poll& wanted) {
   const std::lock_guard lock{state_->mutex};
   if (state_->stopped) return std::nullopt;
   return state_->take_offer(wanted);
+}
+
+void Matching::recall(const Namespace& ns, std::string_view worker_id) {
+  std::vector<Reply> recalled;
+  {
+    const std::lock_guard lock{state_->mutex};
+    std::vector<std::uint64_t> numbers;
+    for (const auto& [number, poll] : state_->waiting) {
+      const Namespace& asked = std::get<Namespace>(poll.places.front().lane->first);
+      if (poll.worker_id == worker_id && asked == ns) numbers.push_back(number);
+    }
+    for (const std::uint64_t number : numbers) recalled.push_back(state_->leave(number));
+  }
+  for (const Reply& reply : recalled) reply({});
 }
 
 void Matching::stop() {

@@ -49,6 +49,8 @@ class Matching final : public dispatch::OfferListener {
   void poll_any(std::vector<Poll> polls, Timestamp until, Reply reply);
   // Work that fits and waits, now.
   std::optional<dispatch::Offer> take(const Poll& poll);
+  // A worker has gone: its polls are answered with nothing, now.
+  void recall(const Namespace& ns, std::string_view worker_id);
   // Answers every poll with nothing, now and from now on.
   void stop();
 

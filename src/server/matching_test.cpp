@@ -17,6 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 constexpr Timestamp nine = from_micros(1'775'000'000'000'000);
 
@@ -258,6 +259,22 @@ TEST_F(WorkMeetsWorkers, WhatIsWithdrawnIsGivenToNobody) {
   poll("1");
   poll("2");
   EXPECT_THAT(told, ElementsAre("1: b"));
+}
+
+TEST_F(WorkMeetsWorkers, OneThatLeavesIsSentHomeAndItsNamesakesAreNot) {
+  poll("one");
+  poll("the same again");
+  auto other = asking_for({"invoice"});
+  other.worker_id = "w-2";
+  poll("another", other);
+  auto elsewhere = asking_for({"invoice"});
+  elsewhere.ns = Namespace{"elsewhere"};
+  poll("elsewhere", elsewhere);
+  matching->recall(Namespace{"default"}, "w-1");
+  EXPECT_THAT(told, UnorderedElementsAre("one: nothing", "the same again: nothing"));
+  told.clear();
+  matching->offered(workflow_offer("t-1"));
+  EXPECT_THAT(told, ElementsAre("another: t-1"));
 }
 
 TEST_F(WorkMeetsWorkers, StoppingSendsEverybodyHome) {

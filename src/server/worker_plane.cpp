@@ -38,7 +38,8 @@ void WorkerPlane::serve(Call call, Reply reply) {
     case Operation::register_worker:
       return register_worker(call, std::move(reply));
     case Operation::deregister_worker:
-      return deregister_worker(std::move(call), std::move(reply));
+    case Operation::remove_worker:
+      return deregister_worker(call, std::move(reply));
     case Operation::heartbeat_worker:
       return reply(parts_.workers.heartbeat(call));
     case Operation::exchange:
@@ -114,19 +115,25 @@ void WorkerPlane::keep(std::vector<store::Document> documents, const Call& call,
   });
 }
 
-void WorkerPlane::deregister_worker(Call call, Reply reply) {
-  std::string worker{call.match["worker"]};
+// By itself, or by an administrator.
+void WorkerPlane::deregister_worker(const Call& call, Reply reply) {
+  const std::string worker{call.match["worker"]};
   memory_.forget_worker(call.ns, worker);
-  if (!parts_.workers.find(call.ns, worker)) return reply(parts_.workers.deregister(call, 0));
-  parts_.dispatch.release_worker(
-      std::move(worker),
-      [this, call = std::move(call), reply = std::move(reply)](Result<std::int64_t> released) {
-        if (!released) return reply(failed(released.error(), call));
-        Answer answer = parts_.workers.deregister(call, *released);
-        parts_.validations.release(call.ns, std::string{call.match["worker"]});
-        keep({{std::string{registration_kind}, call.ns, std::string{call.match["worker"]}, {}}},
-             call, std::move(answer), reply);
-      });
+  Answer answer = parts_.workers.remove(call);
+  if (answer.status != 200) return reply(std::move(answer));
+  parts_.matching.recall(call.ns, worker);
+  parts_.validations.release(call.ns, worker);
+  parts_.dispatch.release_worker(call.ns, worker,
+                                 [this, call, worker, answer = std::move(answer),
+                                  reply = std::move(reply)](Result<std::int64_t> released) mutable {
+                                   if (!released) return reply(failed(released.error(), call));
+                                   if (call.operation() == Operation::deregister_worker) {
+                                     answer.body.emplace_back("recovered_workflow_task_count",
+                                                              *released);
+                                   }
+                                   keep({{std::string{registration_kind}, call.ns, worker, {}}},
+                                        call, std::move(answer), std::move(reply));
+                                 });
 }
 
 void WorkerPlane::exchange(Call call, Reply reply) {

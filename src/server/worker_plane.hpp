@@ -40,7 +40,7 @@ class WorkerPlane final : public Service {
   using At = std::function<void(dispatch::RunAddress run)>;
 
   void register_worker(const Call& call, Reply reply);
-  void deregister_worker(Call call, Reply reply);
+  void deregister_worker(const Call& call, Reply reply);
   // Replies once that is durable.
   void keep(std::vector<store::Document> documents, const Call& call, Answer answer, Reply reply);
 

@@ -113,9 +113,9 @@ void WorkerPlane::look_for_work(std::shared_ptr<Polling> polling) {
     if (!found.offer) {
       return memory_.answer(polling->key, {}, {}, nothing_found(), polling->reply);
     }
-    // Nobody would hear of it, or its build began to drain while it waited: it is for another.
+    // Nobody would hear of it, or its worker left or began to drain meanwhile: it is for another.
     const bool drains = parts_.workers.draining(polling->worker);
-    if (drains || polling->call.hung_up()) {
+    if (drains || polling->call.hung_up() || !parts_.workers.knows(polling->worker)) {
       parts_.matching.offer(found.kind, *std::move(found.offer));
       return memory_.answer(polling->key, {}, {}, drains ? while_draining() : nothing_found(),
                             polling->reply);

@@ -396,12 +396,6 @@ Answer Workers::heartbeat(const Call& call) {
            {"stale_after_seconds", stale_after_seconds(worker.heartbeat_seconds)}}};
 }
 
-Answer Workers::deregister(const Call& call, std::int64_t recovered) {
-  Answer answer = remove(call);
-  if (answer.status == 200) answer.body.emplace_back("recovered_workflow_task_count", recovered);
-  return answer;
-}
-
 std::variant<Worker, Answer> Workers::admit(const Call& call) {
   auto who = recognise(call);
   const auto* worker = std::get_if<Worker>(&who);
@@ -457,6 +451,11 @@ Answer Workers::describe(const Call& call) const {
   if (worker) return {200, worker_view(*worker, status_of(*worker, clock_.now()))};
   return absent_worker(404, "worker_not_found", call, call.match["worker"],
                        "GET /api/workers lists those that are");
+}
+
+bool Workers::knows(const Worker& worker) const {
+  const std::lock_guard lock{mutex_};
+  return workers_.contains({worker.ns, worker.worker_id});
 }
 
 Answer Workers::remove(const Call& call) {

