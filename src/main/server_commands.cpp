@@ -1,27 +1,16 @@
 #include "main/server_commands.hpp"
 
 #include "core/unwrap.hpp"
-#include "embed/engine_impl.hpp"
 #include "examples/order_saga.hpp"
 #include "main/ready.hpp"
+#include "main/running.hpp"
 #include "main/samples.hpp"
 #include "main/server_config.hpp"
 #include "main/server_log.hpp"
-#include "server/calendars.hpp"
-#include "server/control_plane.hpp"
-#include "server/debug_desk.hpp"
-#include "server/http_server.hpp"
-#include "server/observed.hpp"
-#include "server/schedules.hpp"
-#include "server/standalone_activities.hpp"
-#include "server/system_desk.hpp"
-#include "server/worker_plane.hpp"
-#include "views/backend.hpp"
 
 #include <fmt/format.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -35,16 +24,6 @@ using namespace std::chrono_literals;
 
 constexpr int exit_misconfigured = 2;
 constexpr auto sample_every = 5s;
-
-std::string host_name() {
-  char name[256] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? name : "dw";
-}
-
-std::string environment_variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
 
 // Blocks the signals that stop or reload a server before any thread starts, so that only wait()
 // hears them.
@@ -81,19 +60,6 @@ std::string store_path(const StorePlace& place) {
   return (fs::path{place.data_dir} / "dw.db").string();
 }
 
-struct Serving {
-  std::string store;
-  server::Auth auth;
-  server::HttpOptions http;
-  std::string ns;
-  bundle::SigningKey export_key;
-  std::chrono::days schedule_log_retention{30};
-  bool lenient_run_closed = false;
-  bool compression = true;
-  bool open_metrics = false;
-  server::AccessLog access_log = {};
-};
-
 Serving serving(const server::Settings& settings) {
   Serving how;
   how.ns = settings.text("server.namespace");
@@ -105,230 +71,6 @@ Serving serving(const server::Settings& settings) {
   how.open_metrics = settings.on("metrics.open");
   return how;
 }
-
-// Everything that serves, built once, in the order in which the parts need each other.
-class Running {
- public:
-  Running(Registry registry, Serving how)
-      : access_log_(std::move(how.access_log)),
-        aside_("dw-aside", clock_),
-        polls_("dw-polls", clock_),
-        patient_("dw-storage", clock_),
-        matching_(polls_, clock_),
-        workers_(clock_,
-                 [this](const Namespace& ns, std::string_view queue, std::string_view build_id) {
-                   return rollouts_.draining(ns, queue, build_id);
-                 }),
-        queries_(matching_, polls_, clock_, query_random_),
-        validations_(matching_, workers_, polls_, clock_, validation_random_),
-        engine_(std::make_shared<detail::EngineImpl>(
-            frozen(std::move(registry)),
-            EngineOptions{.store = how.store,
-                          .ns = how.ns,
-                          .schedule_log_retention = how.schedule_log_retention},
-            nullptr, &matching_)),
-        namespaces_({engine_->store(), engine_->writer(), engine_->clock(), how.ns,
-                     [this](const Namespace& ns) { return attributes_.forget(ns); },
-                     [this](const Namespace& ns) { return calendars_.forget(ns); }}),
-        calendars_({engine_->store(), engine_->writer(), engine_->reader(), engine_->clock(),
-                    calendar_random_, engine_->zones(),
-                    [this](const Namespace& ns, const schedule::CalendarRecord& calendar) {
-                      return schedules_.using_calendar(ns, calendar);
-                    },
-                    [this](const server::Call& call, const schedule::CalendarRecord& calendar,
-                           const std::vector<std::string>& schedules, auto done) {
-                      schedules_.take_off(call, calendar, schedules, std::move(done));
-                    }}),
-        rollouts_({engine_->store(), engine_->writer(), engine_->clock()}),
-        storage_({namespaces_, patient_, storage_random_, fs::absolute(how.store).parent_path(),
-                  environment_variable}),
-        task_queues_({engine_->store(), engine_->reader(), engine_->clock(), workers_, queries_,
-                      rollouts_, held_tasks()}),
-        system_(system_parts(how.store)),
-        results_(engine_->dispatch(), engine_->store(), engine_->reader(), polls_, clock_),
-        attributes_({engine_->store(), engine_->writer()}),
-        activities_({engine_->store(), engine_->reader(), engine_->clock(), activity_random_,
-                     attributes_,
-                     [this](engine::StartCommand command, auto started) {
-                       engine_->dispatch().start(std::move(command), std::move(started));
-                     }}),
-        debug_({engine_->store(), engine_->reader(), engine_->clock(), engine_->registry(),
-                workers_, queries_, held_tasks()}),
-        schedules_({engine_->schedules(), engine_->schedule_reader(), engine_->schedule_sources(),
-                    engine_->store(), engine_->reader(), engine_->writer(), engine_->clock(),
-                    schedule_random_, attributes_}),
-        admission_(
-            {engine_->store(), engine_->reader(), engine_->clock(), validators_, validations_}),
-        control_plane_({engine_->dispatch(),
-                        engine_->store(),
-                        engine_->reader(),
-                        engine_->clock(),
-                        control_random_,
-                        engine_->registry(),
-                        namespaces_,
-                        workers_,
-                        queries_,
-                        results_,
-                        attributes_,
-                        rollouts_,
-                        storage_,
-                        admission_,
-                        activities_,
-                        task_queues_,
-                        system_,
-                        debug_,
-                        schedules_,
-                        calendars_,
-                        worker_plane_,
-                        std::move(how.export_key)}),
-        worker_plane_({engine_->dispatch(), engine_->store(), engine_->reader(), engine_->writer(),
-                       engine_->clock(), worker_random_, matching_, workers_, queries_, validators_,
-                       validations_, how.lenient_run_closed}),
-        desk_({std::move(how.auth), about(how),
-               [this](std::string_view name) { return namespaces_.exists(name); },
-               how.http.max_body_bytes},
-              control_plane_, worker_plane_),
-        observed_(observation(how)),
-        http_(how.http, observed_) {
-    namespaces_.restore(unwrap(engine_->store().documents(server::namespace_kind)));
-    attributes_.restore(unwrap(engine_->store().documents(server::search_attribute_kind)));
-    calendars_.restore(unwrap(engine_->store().documents(server::calendar_kind)));
-    rollouts_.restore(unwrap(engine_->store().documents(server::rollout_kind)));
-    validators_.restore(unwrap(engine_->store().documents(server::update_validators_kind)));
-    workers_.restore(unwrap(engine_->store().documents(server::registration_kind)));
-    engine_->look_after_schedules(
-        [this](engine::StartCommand& command) { control_plane_.describe_start(command); });
-    port_ = unwrap(http_.start());
-  }
-  ~Running() { stop({}); }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-
-  unsigned short port() const { return port_; }
-  detail::EngineImpl& engine() { return *engine_; }
-  server::HttpServer& http() { return http_; }
-  void replace_auth(server::Auth auth) { desk_.credentials().replace(std::move(auth)); }
-
-  void stop(std::chrono::seconds patience) {
-    matching_.stop();
-    http_.stop(patience);
-    patient_.stop();
-    engine_->stop();
-    polls_.stop();
-    aside_.stop();
-  }
-
- private:
-  static Registry frozen(Registry registry) {
-    registry.freeze();
-    return registry;
-  }
-  server::HeldTasksOf held_tasks() {
-    return [this](auto reply) { engine_->dispatch().held_tasks(std::move(reply)); };
-  }
-  server::SystemDeskParts system_parts(std::string store) {
-    return {.store = engine_->store(),
-            .reader = engine_->reader(),
-            .clock = engine_->clock(),
-            .workers = workers_,
-            .held_tasks = held_tasks(),
-            .repair_pass =
-                [this](dispatch::RepairScope scope, dispatch::Reply<dispatch::RepairReport> reply) {
-                  engine_->dispatch().repair_pass(std::move(scope), std::move(reply));
-                },
-            .deliver =
-                [this](engine::Task task, std::function<void()> done) {
-                  engine_->dispatch().deliver(std::move(task), std::move(done));
-                },
-            .prune =
-                [this](const upkeep::RetentionScope& scope) {
-                  return engine_->housekeeper().let_go(scope);
-                },
-            .retention = [this](std::string_view ns) { return namespaces_.retention(ns); },
-            .schedules = [this] { return engine_->schedules().tally().counts(); },
-            .backend =
-                [this, store = std::move(store)] {
-                  views::BackendConfig config;
-                  config.database = {store, "sqlite", {}};
-                  config.queue = {"poll", "poll", {}};
-                  config.cache = {store + ".lock", "lock_file"};
-                  config.codec = avro_codec;
-                  config.polls = true;
-                  return views::to_value(views::backend_snapshot(std::move(config), clock_.now()));
-                }};
-  }
-  static server::About about(const Serving& how) {
-    return {host_name(), DW_VERSION, how.ns, static_cast<std::int64_t>(how.http.max_body_bytes)};
-  }
-  server::ObservedParts observation(const Serving& how) {
-    server::ObservedParts parts{desk_,
-                                metrics_,
-                                access_log_,
-                                desk_.credentials(),
-                                aside_,
-                                clock_,
-                                [this] { return readings(); }};
-    parts.default_namespace = how.ns;
-    parts.compression = how.compression;
-    parts.open_metrics = how.open_metrics;
-    return parts;
-  }
-  server::Readings readings() {
-    server::Readings readings;
-    readings.open_connections = http_.open_connections();
-    readings.queued_commits = engine_->dispatch().queued_commits();
-    readings.runs_started = engine_->dispatch().tally().started();
-    readings.runs_closed = engine_->dispatch().tally().closed();
-    readings.schedules = engine_->schedules().tally().counts();
-    try {
-      readings.store = engine_->counters();
-      readings.schedule_standing = engine_->schedule_standing();
-    } catch (const EngineError&) {
-      // The engine is stopping and has let go of its store.
-    }
-    return readings;
-  }
-
-  const SystemClock clock_;
-  SeededRandom control_random_{system_seed()};
-  SeededRandom worker_random_{system_seed()};
-  SeededRandom query_random_{system_seed()};
-  SeededRandom storage_random_{system_seed()};
-  SeededRandom validation_random_{system_seed()};
-  SeededRandom activity_random_{system_seed()};
-  SeededRandom schedule_random_{system_seed()};
-  SeededRandom calendar_random_{system_seed()};
-  // These hear of every answer, the last of which an engine gives while it stops.
-  server::Metrics metrics_{DW_VERSION};
-  const server::AccessLog access_log_;
-  dispatch::ThreadExecutor aside_;
-  dispatch::ThreadExecutor polls_;
-  dispatch::ThreadExecutor patient_;  // for disks and networks that are not the store's
-  server::Matching matching_;
-  server::Workers workers_;
-  server::QueryTasks queries_;
-  server::DeclaredValidators validators_{workers_};
-  server::UpdateValidations validations_;
-  std::shared_ptr<detail::EngineImpl> engine_;
-  server::Namespaces namespaces_;
-  server::Calendars calendars_;
-  server::Rollouts rollouts_;
-  server::PayloadStorage storage_;
-  server::TaskQueues task_queues_;
-  server::SystemDesk system_;
-  server::ResultWaits results_;
-  server::SearchAttributes attributes_;
-  server::StandaloneActivities activities_;
-  server::DebugDesk debug_;
-  server::Schedules schedules_;
-  server::UpdateAdmission admission_;
-  server::ControlPlane control_plane_;
-  server::WorkerPlane worker_plane_;
-  server::FrontDesk desk_;
-  server::Observed observed_;
-  server::HttpServer http_;
-  unsigned short port_ = 0;
-};
 
 // What can change while a server runs: secrets, the log's level, the certificate, which file the
 // access log is, and time zones.
@@ -383,6 +125,19 @@ void place_sample_schedule(Running& running) {
   } catch (const EngineError& error) {
     if (error.code() != ErrorCode::conflict) spdlog::warn("no sample schedule: {}", error.what());
   }
+}
+
+void print_what_to_try(const std::string& url, bool samples) {
+  fmt::print(
+      "dw {} serves {}/api, without auth, for this machine only. In another terminal, try:\n\n",
+      DW_VERSION, url);
+  const auto suggest = [&](std::string_view command) {
+    fmt::print("  {} {} --server {}\n", program_invocation_name, command, url);
+  };
+  suggest("workflow:list");
+  suggest(samples ? "workflow:describe sample-order-1" : "server:health");
+  suggest(samples ? "schedule:describe sample-orders" : "schedule:list");
+  fmt::print("\nCtrl-C stops it; started again it goes on where it was.\n");
 }
 
 }  // namespace
@@ -454,15 +209,7 @@ int run_dev_server(const DevServerOptions& options) {
     how.http.port = static_cast<unsigned short>(options.port);
     Running running{std::move(registry), std::move(how)};
     const auto url = fmt::format("http://127.0.0.1:{}", running.port());
-    fmt::print(
-        "dw {version} serves {url}/api, without auth, for this machine only. In another terminal, "
-        "try:\n\n"
-        "  {dw} workflow:list --server {url}\n"
-        "  {dw} workflow:describe sample-order-1 --server {url}\n"
-        "  curl -s {url}/api/health\n\n"
-        "Ctrl-C stops it; started again it goes on where it was.\n",
-        fmt::arg("version", DW_VERSION), fmt::arg("dw", program_invocation_name),
-        fmt::arg("url", url));
+    print_what_to_try(url, options.seed_demo);
     std::fflush(stdout);
     if (options.seed_demo) place_sample_schedule(running);
     for (std::int64_t number = 1;;) {
