@@ -25,9 +25,14 @@ inline std::string instance_text(const InstanceKey& key) {
   return key.ns.str() + '/' + key.id.str();
 }
 
-// What whoever holds a workflow task says about it, as a name for it.
-inline std::string completion_of(const TaskHolder& holder) {
-  return fmt::format("{}#{}.{}@{}", holder.task.view(), holder.attempt, holder.epoch, holder.owner);
+// A name for what is said about a task: said twice it gets the same answer, and nothing else does.
+inline std::string name_of(TaskWord word, const TaskHolder& holder) {
+  constexpr std::string_view marks = "cpfa";
+  return fmt::format("{}{}#{}.{}@{}", marks[static_cast<std::size_t>(word)], holder.task.view(),
+                     holder.attempt, holder.epoch, holder.owner);
+}
+inline TaskWord word_of(const CompleteTaskJob& job) {
+  return job.commands.empty() ? TaskWord::parked : TaskWord::completed;
 }
 
 // A start that did not come about.
@@ -84,11 +89,11 @@ struct Shard::Build {
   std::vector<store::IntakeRow> intake;
   std::vector<engine::NewRun> opens;
   std::vector<ActivityWork> launches;
-  std::vector<AttemptId> fenced;         // attempts whose outcome nobody waits for any more
-  std::vector<UpdateCompleted> updates;  // that ended
-  std::vector<ActivityId> scheduled;     // activities that want to be started
-  bool wake = false;                     // workflow code has something new to see
-  int spare_slots = 0;                   // activity slots that came with the job
+  std::vector<AttemptId> fenced;      // attempts whose outcome nobody waits for any more
+  std::vector<UpdateEnd> updates;     // that ended
+  std::vector<ActivityId> scheduled;  // activities that want to be started
+  bool wake = false;                  // workflow code has something new to see
+  int spare_slots = 0;                // activity slots that came with the job
   bool opens_run = false;
   CommitId instance_version;  // with opens_run
   bool recovers = false;      // rows come back that nobody here may have in mind any more
@@ -130,7 +135,7 @@ struct Shard::InFlight {
       answer;
   std::vector<ActivityWork> launches;
   std::vector<AttemptId> fenced;
-  std::vector<UpdateCompleted> updates;
+  std::vector<UpdateEnd> updates;
   std::vector<Task> ready;
   std::vector<Task> later;
   std::vector<Offer> offers;
@@ -148,6 +153,7 @@ struct Shard::TaskLease {
   std::string epoch = {};
   Timestamp expires_at;
   bool held = false;
+  bool expired = false;  // that is why it is not
   Offer offer = {};
   int failures = 0;        // in a row
   std::string heard = {};  // the report it was given up with, in case our answer is not heard

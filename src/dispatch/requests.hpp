@@ -35,6 +35,17 @@ struct UpdateReply {
   bool wait_timed_out = false;  // the caller's patience was over first
   std::optional<Payload> result = {};
   std::optional<history::Failure> failure = {};
+  FailureId failure_id = {};
+  std::int64_t step = 0;                      // where it was applied
+  std::optional<Timestamp> accepted_at = {};  // as far as is known
+  std::optional<Timestamp> ended_at = {};
+};
+
+// An update that ended: applied and completed are one commit.
+struct UpdateEnd {
+  history::UpdateCompleted how;
+  std::int64_t step = 0;
+  Timestamp at;
 };
 
 struct SignalWithStartReply {
@@ -117,6 +128,9 @@ struct FollowUp {
   std::optional<StoredEvents> news = {};
 };
 
+// What is said about a workflow task that a worker elsewhere holds.
+enum class TaskWord { completed, parked, failed, alive };
+
 struct TaskAnswer {
   bool recorded = false;
   // Why not: run_closed, run_timed_out, task_not_found, task_not_leased, lease_expired,
@@ -130,6 +144,7 @@ struct TaskAnswer {
   std::string lease_owner = {};
   std::optional<Timestamp> lease_expires_at = {};
   std::int64_t attempt = 0;  // the current one
+  bool held = false;         // somebody has it
   FollowUp then = {};
 };
 

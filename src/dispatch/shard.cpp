@@ -283,7 +283,11 @@ bool Shard::decide_command(Cell& cell, Build& build, InFlight& record,
   if (!decided.refusal.empty()) {
     record_refusal(cell, build, decided.reply, std::move(decided.refusal));
   }
-  record.answer = std::move(decided.reply);
+  engine::CommandOutcome& reply = decided.reply;
+  reply.run_id = cell.run.id;
+  reply.workflow_type = cell.run.state.start.workflow_type;
+  if (!reply.repeated) reply.decided_at = build.now;
+  record.answer = std::move(reply);
   add(cell, build, std::move(decided.decision));
   return true;
 }

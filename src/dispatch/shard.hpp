@@ -125,9 +125,10 @@ class Shard final : public CommitListener {
   void offer_code(Cell& cell, Build& build);
   void claim(Cell& cell, ClaimTaskJob job);
   Result<std::vector<std::string>> rendered(const Cell& cell) const;
-  std::optional<TaskAnswer> not_held(const Cell& cell, const TaskHolder& holder, Timestamp now);
+  std::optional<TaskAnswer> not_held(const Cell& cell, TaskWord word, const TaskHolder& holder,
+                                     Timestamp now);
   TaskAnswer about(const Cell& cell) const;
-  void answered(Cell& cell, InFlight& record, const TaskHolder& holder);
+  void answered(Cell& cell, InFlight& record, const CompleteTaskJob& job);
   bool complete_task(Cell& cell, Build& build, InFlight& record, const CompleteTaskJob& job);
   bool complete_native(Cell& cell, Build& build, InFlight& record, const CompleteTaskJob& job);
   std::optional<ClaimedActivity> lend(Cell& cell, Build& build, const ActivityId& id,
@@ -150,6 +151,7 @@ class Shard final : public CommitListener {
   void fail_task(Cell& cell, const FailTaskJob& job);
   void hold_task(Cell& cell, const HoldTaskJob& job);
   void give_up(TaskLease& lease, Timestamp then);
+  void expire(TaskLease& lease, Timestamp now);
   void check_task_leases();
   bool claim_activity(Cell& cell, Build& build, InFlight& record, const ClaimActivityJob& job);
   // Why a report about a running attempt is not heard; empty when it is, as any from here.
@@ -196,7 +198,7 @@ class Shard final : public CommitListener {
   void launch(const RunAddress& run, ActivityWork work);
   void tell_watchers(const RunAddress& run);
   void watch_update(const RunId& run, engine::CommandOutcome accepted, UpdateJob job);
-  void tell_update(const history::UpdateCompleted& ended);
+  void tell_update(const UpdateEnd& end);
   void recheck(const RunAddress& run);
   void unreadable(const RunAddress& run, RunJob job, const Error& error);
   void overtaken(const RunId& run, const CommitId& durable);

@@ -138,7 +138,7 @@ void Shard::won(InFlight record) {
                           [](auto&) {}},
                std::get<RunJob>(record.job));
   }
-  for (const UpdateCompleted& ended : record.updates) tell_update(ended);
+  for (const UpdateEnd& ended : record.updates) tell_update(ended);
   if (record.closed) {
     tell_watchers(record.run);
     if (started_by_schedule(record.run.instance.id.view())) {
@@ -162,16 +162,22 @@ void Shard::watch_update(const RunId& run, engine::CommandOutcome accepted, Upda
   });
 }
 
-void Shard::tell_update(const UpdateCompleted& ended) {
-  auto [first, last] = update_watchers_.equal_range(ended.update_id.str());
+void Shard::tell_update(const UpdateEnd& end) {
+  auto [first, last] = update_watchers_.equal_range(end.how.update_id.str());
   std::vector<UpdateWatch> waiting;
   for (auto watcher = first; watcher != last; ++watcher) {
     waiting.push_back(std::move(watcher->second));
   }
   update_watchers_.erase(first, last);
   for (UpdateWatch& watch : waiting) {
-    watch.outcome.outcome = ended.result ? "update_completed" : "update_failed";
-    watch.reply(UpdateReply{std::move(watch.outcome), true, false, ended.result, ended.failure});
+    watch.outcome.outcome = end.how.result ? "update_completed" : "update_failed";
+    watch.reply(UpdateReply{.outcome = std::move(watch.outcome),
+                            .completed = true,
+                            .result = end.how.result,
+                            .failure = end.how.failure,
+                            .failure_id = end.how.failure_id,
+                            .step = end.step,
+                            .ended_at = end.at});
   }
 }
 

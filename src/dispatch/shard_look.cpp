@@ -211,7 +211,8 @@ struct Shard::UpdateSeen {
   std::string update;
   RunId run;
   CommitId version;
-  std::optional<UpdateCompleted> ended = {};
+  std::int64_t step = 0;
+  std::optional<UpdateEnd> ended = {};
 };
 
 void Shard::look_at_watched() {
@@ -254,8 +255,12 @@ void Shard::look_at_updates(std::vector<UpdateSeen> updates) {
       if (!events) continue;
       seen.version = (*loaded)->row.version;
       for (const Event& event : *events) {
+        const auto* applied = std::get_if<UpdateApplied>(&event.body);
+        if (applied && applied->update_id.view() == seen.update) seen.step = applied->step;
         const auto* ended = std::get_if<UpdateCompleted>(&event.body);
-        if (ended && ended->update_id.view() == seen.update) seen.ended = *ended;
+        if (ended && ended->update_id.view() == seen.update) {
+          seen.ended = {*ended, seen.step, event.recorded_at};
+        }
         // Carried along: the next look is at the run that has it now.
         const auto* continued = std::get_if<WorkflowContinuedAsNew>(&event.body);
         if (continued) {

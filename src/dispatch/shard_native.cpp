@@ -48,7 +48,7 @@ bool Shard::complete_native(Cell& cell, Build& build, InFlight& record,
   const bool saw_all = !lease.news && seen == cell.run.state.last_sequence;
   const auto heard = [&] {
     task_leases_.erase(cell.run.id);
-    answered(cell, record, job.holder);
+    answered(cell, record, job);
     return true;
   };
   if (job.blocked) {

@@ -127,6 +127,8 @@ void Shard::claim(Cell& cell, ClaimTaskJob job) {
   lease.epoch = epoch_;
   lease.expires_at = now + task_lease;
   lease.held = true;
+  lease.expired = false;
+  lease.heard.clear();
   lease.news = false;
   lease.seen = state.last_sequence;
   lease.about = {.habit = job.habit};
@@ -198,17 +200,25 @@ TaskAnswer Shard::about(const Cell& cell) const {
     answer.lease_owner = lease->second.owner;
     answer.lease_expires_at = lease->second.expires_at;
     answer.attempt = lease->second.attempt;
+    answer.held = lease->second.held;
   }
   return answer;
 }
 
 // Absent when the holder may speak for the task.
-std::optional<TaskAnswer> Shard::not_held(const Cell& cell, const TaskHolder& holder,
+std::optional<TaskAnswer> Shard::not_held(const Cell& cell, TaskWord word, const TaskHolder& holder,
                                           Timestamp now) {
   TaskAnswer no = about(cell);
   const bool open = cell.run.workflow_task && cell.run.workflow_task->id == holder.task;
   if (!open || !offers_code_of(cell)) {
-    if (const auto told = engine::find_receipt(cell.run.answered, completion_of(holder))) {
+    const auto delivers = [&](const OpenActivity& activity) {
+      return engine::task_id(cell.run.id, activity.task) == holder.task;
+    };
+    if (std::ranges::any_of(cell.run.state.activities, delivers)) {
+      no.reason = "task_not_found";
+      return no;
+    }
+    if (const auto told = engine::find_receipt(cell.run.answered, name_of(word, holder))) {
       no.recorded = true;
       no.status = *told;
       return no;
@@ -234,11 +244,15 @@ std::optional<TaskAnswer> Shard::not_held(const Cell& cell, const TaskHolder& ho
     adopted.about.habit = holder.habit;
     return std::nullopt;
   }
-  const TaskLease& lease = found->second;
-  no.recorded = !lease.held && lease.heard == completion_of(holder);
+  TaskLease& lease = found->second;
+  no.recorded = !lease.held && lease.heard == name_of(word, holder);
   if (no.recorded) return no;
-  no.reason = !lease.held                   ? "task_not_leased"
-              : lease.expires_at <= now     ? "lease_expired"
+  if (lease.held && lease.expires_at <= now) {
+    expire(lease, now);
+    no.held = false;
+  }
+  no.reason = lease.expired                 ? "lease_expired"
+              : !lease.held                 ? "task_not_leased"
               : lease.owner != holder.owner ? "lease_owner_mismatch"
               : lease.attempt != holder.attempt || lease.epoch != holder.epoch
                   ? "workflow_task_attempt_mismatch"
@@ -247,7 +261,7 @@ std::optional<TaskAnswer> Shard::not_held(const Cell& cell, const TaskHolder& ho
 }
 
 bool Shard::complete_task(Cell& cell, Build& build, InFlight& record, const CompleteTaskJob& job) {
-  if (auto no = not_held(cell, job.holder, build.now)) {
+  if (auto no = not_held(cell, word_of(job), job.holder, build.now)) {
     if (no->recorded) no->then = once_more(cell, job.taker);
     return job.reply(*std::move(no)), false;
   }
@@ -257,7 +271,7 @@ bool Shard::complete_task(Cell& cell, Build& build, InFlight& record, const Comp
   if (engine::overtaken(cell.run.state, task) && lease.overtaken < most_overtaken) {
     // Heard, and set aside: the code runs again with what has come since. Nothing was decided.
     lease.overtaken += 1;
-    lease.heard = completion_of(job.holder);
+    lease.heard = name_of(word_of(job), job.holder);
     give_up(lease, build.now);
     TaskAnswer heard = about(cell);
     heard.recorded = true;
@@ -283,24 +297,25 @@ bool Shard::complete_task(Cell& cell, Build& build, InFlight& record, const Comp
   const RunState& state = cell.run.state;
   if (!task.update) cell.looked_until = saw_all ? state.last_sequence : seen;
   if (state.open() && (news || engine::wants_another_task(state, task))) build.wake = true;
-  answered(cell, record, job.holder);
+  answered(cell, record, job);
   return true;
 }
 
 // As it will be told, now and whenever it asks again.
-void Shard::answered(Cell& cell, InFlight& record, const TaskHolder& holder) {
+void Shard::answered(Cell& cell, InFlight& record, const CompleteTaskJob& job) {
   TaskAnswer answer = about(cell);
   answer.recorded = true;
-  cell.run.answered = engine::with_receipt(cell.run.answered, completion_of(holder), answer.status);
+  cell.run.answered =
+      engine::with_receipt(cell.run.answered, name_of(word_of(job), job.holder), answer.status);
   record.answer = std::move(answer);
 }
 
 void Shard::fail_task(Cell& cell, const FailTaskJob& job) {
   const Timestamp now = parts_.clock.now();
-  if (auto no = not_held(cell, job.holder, now)) return job.reply(*std::move(no));
+  if (auto no = not_held(cell, TaskWord::failed, job.holder, now)) return job.reply(*std::move(no));
   TaskLease& lease = task_leases_.at(cell.run.id);
   lease.failures += 1;
-  lease.heard = completion_of(job.holder);
+  lease.heard = name_of(TaskWord::failed, job.holder);
   give_up(lease, now + pause_after(lease.failures));
   TaskAnswer answer = about(cell);
   answer.recorded = true;
@@ -309,11 +324,16 @@ void Shard::fail_task(Cell& cell, const FailTaskJob& job) {
 
 void Shard::hold_task(Cell& cell, const HoldTaskJob& job) {
   const Timestamp now = parts_.clock.now();
-  if (auto no = not_held(cell, job.holder, now)) return job.reply(*std::move(no));
+  if (auto no = not_held(cell, TaskWord::alive, job.holder, now)) return job.reply(*std::move(no));
   task_leases_.at(cell.run.id).expires_at = now + task_lease;
   TaskAnswer answer = about(cell);
   answer.recorded = true;
   job.reply(std::move(answer));
+}
+
+void Shard::expire(TaskLease& lease, Timestamp now) {
+  lease.expired = true;
+  give_up(lease, now);
 }
 
 // The task is offered again then, unless it is done by then.
@@ -332,7 +352,7 @@ void Shard::check_task_leases() {
   const Timestamp now = parts_.clock.now();
   for (auto entry = task_leases_.begin(); entry != task_leases_.end();) {
     TaskLease& lease = entry->second;
-    if (lease.held && lease.expires_at <= now) give_up(lease, now);
+    if (lease.held && lease.expires_at <= now) expire(lease, now);
     const bool forgotten = !lease.held && lease.expires_at + remembered_for <= now;
     entry = forgotten ? task_leases_.erase(entry) : std::next(entry);
   }

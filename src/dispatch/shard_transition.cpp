@@ -31,11 +31,13 @@ void Shard::add(Cell& cell, Build& build, Decision decision) {
       build.fenced.push_back(attempt);
     }
   }
+  std::int64_t applied = 0;
   for (EventBody& body : decision.events) {
+    if (const auto* update = std::get_if<UpdateApplied>(&body)) applied = update->step;
     if (const auto* scheduled = std::get_if<ActivityScheduled>(&body)) {
       build.scheduled.push_back(scheduled->activity_id);
     } else if (const auto* ended = std::get_if<UpdateCompleted>(&body)) {
-      build.updates.push_back(*ended);
+      build.updates.push_back({*ended, ended->result ? applied : 0, build.now});
     }
     build.events.push_back(std::move(body));
   }

@@ -86,6 +86,10 @@ struct CommandOutcome {
   std::string subject = {};      // the signal's or update's own id
   ValidationErrors errors = {};  // what is wrong with the arguments
   bool repeated = false;         // it was asked for before: this is the answer from then
+  // The run it was decided on, and when; empty where there is none.
+  RunId run_id = {};
+  std::string workflow_type = {};
+  std::optional<Timestamp> decided_at = {};
 };
 
 // Arguments as they are recorded: in declaration order, defaults filled in. Without a contract they

@@ -1,5 +1,6 @@
 #include "server/control_plane.hpp"
 
+#include "core/assert.hpp"
 #include "server/addressed.hpp"
 #include "server/bridge_adapters.hpp"
 #include "server/fields.hpp"
@@ -15,30 +16,43 @@ constexpr std::size_t longest_operation_name = 256;
 constexpr std::size_t longest_request_id = 255;
 constexpr auto update_patience = std::chrono::seconds{10};
 
+Value text_or_null(std::string_view text) {
+  return text.empty() ? Value{} : Value{text};
+}
+Value moment(const std::optional<Timestamp>& at) {
+  return at ? Value{format_timestamp(*at)} : Value{};
+}
+
+void replace(Value::Map& body, std::string_view key, Value value) {
+  const auto found = std::ranges::find(body, key, &Value::Map::value_type::first);
+  DW_ASSERT(found != body.end(), "only what every answer has is replaced");
+  found->second = std::move(value);
+}
+
 Value::Map outcome_body(const Call& call, const engine::CommandOutcome& outcome) {
-  const auto run = run_of(call);
-  Value::Map body{{"workflow_id", call.match["workflow"]},
-                  {"outcome", outcome.outcome.empty() ? Value{} : Value{outcome.outcome}},
-                  {"command_id", outcome.command_id.view()},
-                  {"command_sequence", outcome.sequence},
-                  {"command_status", outcome.accepted ? "accepted" : "rejected"},
-                  {"command_source", "control_plane"},
-                  {"target_scope", run ? "run" : "instance"}};
-  if (run) {
-    body.emplace_back("run_id", run->view());
-    body.emplace_back("requested_run_id", run->view());
-  }
+  const auto requested = run_of(call);
+  const bool wrong = !outcome.errors.empty();
+  Value::Map body{
+      {"workflow_id", call.match["workflow"]},
+      {"run_id", requested ? Value{requested->view()} : text_or_null(outcome.run_id.view())},
+      {"workflow_type", text_or_null(outcome.workflow_type)},
+      {"outcome", text_or_null(outcome.outcome)},
+      {"command_id", outcome.command_id.view()},
+      {"command_sequence", outcome.sequence},
+      {"command_status", outcome.accepted ? "accepted" : "rejected"},
+      {"command_source", "control_plane"},
+      {"target_scope", requested ? "run" : "instance"},
+      {"requested_run_id", requested ? Value{requested->view()} : Value{}},
+      {"resolved_run_id", text_or_null(outcome.run_id.view())},
+      {"reason", outcome.accepted ? Value{} : Value{wire_reason(outcome.rejection_reason)}},
+      {"rejection_reason", text_or_null(outcome.rejection_reason)},
+      {"validation_errors", wrong ? engine::errors_value(outcome.errors) : Value{}}};
   if (outcome.repeated) body.emplace_back("repeated", true);
   if (!outcome.accepted) {
-    body.emplace_back("reason", wire_reason(outcome.rejection_reason));
-    body.emplace_back("rejection_reason", outcome.rejection_reason);
     body.emplace_back("message", fmt::format("'{}' was refused: {}", name_of(call.operation()),
                                              outcome.rejection_reason));
   }
-  if (!outcome.errors.empty()) {
-    body.emplace_back("validation_errors", engine::errors_value(outcome.errors));
-    body.emplace_back("errors", engine::errors_value(outcome.errors));
-  }
+  if (wrong) body.emplace_back("errors", engine::errors_value(outcome.errors));
   return body;
 }
 
@@ -65,24 +79,33 @@ Answer update_answer(const Call& call, const dispatch::UpdateReply& update,
   add("wait_for", wish.until_completed ? "completed" : "accepted");
   add("wait_timed_out", update.wait_timed_out);
   add("wait_timeout_seconds", wish.until_completed ? Value{wish.seconds} : Value{});
-  add("update_id", update.outcome.subject);
-  if (!update.outcome.accepted) return answer;
-  add("update_status", !update.completed ? "accepted" : update.failure ? "failed" : "completed");
-  if (update.completed && update.failure) {
+  const engine::CommandOutcome& outcome = update.outcome;
+  const auto began = update.accepted_at ? update.accepted_at : outcome.decided_at;
+  add("update_id", outcome.subject);
+  add("update_status", !outcome.accepted   ? "rejected"
+                       : !update.completed ? "accepted"
+                       : update.failure    ? "failed"
+                                           : "completed");
+  add("workflow_sequence", update.step > 0 ? Value{update.step} : Value{});
+  add("result", update.result ? projection_of(*update.result) : Value{});
+  add("result_envelope", update.result ? envelope_of(*update.result) : Value{});
+  add("failure_id", text_or_null(update.failure_id.view()));
+  add("failure_message", update.failure ? Value{update.failure->message} : Value{});
+  add("accepted_at", outcome.accepted ? moment(began) : Value{});
+  add("applied_at", update.completed && !update.failure ? moment(update.ended_at) : Value{});
+  add("rejected_at", outcome.accepted ? Value{} : moment(began));
+  add("closed_at", outcome.accepted ? moment(update.ended_at) : moment(began));
+  if (!outcome.accepted) return answer;
+  if (!update.completed) {
+    replace(answer.body, "outcome", Value{});
+  } else if (update.failure) {
     answer.status = 422;
-    add("reason", "update_failed");
+    replace(answer.body, "outcome", "update_failed");
+    replace(answer.body, "reason", "update_failed");
     add("message", update.failure->message);
-    add("failure_message", update.failure->message);
-  } else if (update.completed) {
+  } else {
     answer.status = 200;
-    add("result", update.result ? projection_of(*update.result) : Value{});
-    add("result_envelope", update.result ? envelope_of(*update.result) : Value{});
-  }
-  for (auto& [key, value] : answer.body) {
-    if (key != "outcome") continue;
-    value = !update.completed ? Value{}
-            : update.failure  ? Value{"update_failed"}
-                              : Value{"update_completed"};
+    replace(answer.body, "outcome", "update_completed");
   }
   return answer;
 }
@@ -378,11 +401,18 @@ Result<void> ControlPlane::read_update_end(const Call& call, dispatch::UpdateRep
   const auto loaded = DW_TRY(parts_.store.load_run(*instance->current_run));
   if (!loaded) return {};
   for (const history::Event& event : DW_TRY(store::events_of(loaded->commits))) {
+    const auto& id = update.outcome.subject;
+    const auto* accepted = std::get_if<history::UpdateAccepted>(&event.body);
+    if (accepted && accepted->update_id.view() == id) update.accepted_at = event.recorded_at;
+    const auto* applied = std::get_if<history::UpdateApplied>(&event.body);
+    if (applied && applied->update_id.view() == id) update.step = applied->step;
     const auto* ended = std::get_if<history::UpdateCompleted>(&event.body);
-    if (!ended || ended->update_id.view() != update.outcome.subject) continue;
+    if (!ended || ended->update_id.view() != id) continue;
     update.completed = true;
     update.result = ended->result;
     update.failure = ended->failure;
+    update.failure_id = ended->failure_id;
+    update.ended_at = event.recorded_at;
   }
   return {};
 }
@@ -401,7 +431,9 @@ void ControlPlane::close(const Call& call, engine::CloseCommand::Kind kind, Repl
                          reply = std::move(reply)](Result<engine::CommandOutcome> outcome) {
                           if (!outcome) return reply(failed(outcome.error(), call));
                           Answer answer = outcome_answer(call, *outcome, 200);
-                          if (outcome->accepted) answer.body.emplace_back("reason", reason);
+                          if (outcome->accepted) {
+                            replace(answer.body, "reason", text_or_null(reason));
+                          }
                           reply(std::move(answer));
                         });
 }
@@ -425,11 +457,15 @@ void ControlPlane::archive(Call call, Reply reply) {
     const auto instance = parts_.store.find_instance(instance_of(call));
     if (!instance) return reply(failed(instance.error(), call));
     if (!*instance || !(*instance)->current_run) return reply(no_such_instance(call));
+    const std::string reason = command.reason;
     parts_.dispatch.archive({instance_of(call), *(*instance)->current_run}, std::move(command),
-                            [call = call.without_body(),
+                            [call = call.without_body(), reason,
                              reply = std::move(reply)](Result<engine::CommandOutcome> outcome) {
                               if (!outcome) return reply(failed(outcome.error(), call));
-                              reply(outcome_answer(call, *outcome, 200));
+                              Answer answer = outcome_answer(call, *outcome, 200);
+                              if (outcome->accepted)
+                                replace(answer.body, "reason", text_or_null(reason));
+                              reply(std::move(answer));
                             });
   });
 }

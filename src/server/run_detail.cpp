@@ -2,6 +2,7 @@
 
 #include "server/fields.hpp"
 #include "views/availability.hpp"
+#include "views/failures.hpp"
 
 namespace dw::server {
 namespace {
@@ -24,11 +25,11 @@ Value object(const std::optional<Value>& value) {
 
 // The words a caller left behind, or which deadline had passed.
 std::string reason_of(const history::RunState& state) {
-  if (state.closed_reason == "timed_out" && state.failure) return state.failure->exception_type;
-  const bool by_a_caller = state.status == history::RunStatus::cancelled ||
-                           state.status == history::RunStatus::terminated;
-  if (!by_a_caller || !state.failure) return {};
-  // The failure says what happened and then, after a colon, the caller's words.
+  const bool told_apart = state.closed_reason == "timed_out" ||
+                          state.status == history::RunStatus::cancelled ||
+                          state.status == history::RunStatus::terminated;
+  if (!told_apart || !state.failure) return {};
+  // The failure says what happened and then, after a colon, which deadline or the caller's words.
   const std::string& told = state.failure->message;
   const auto colon = told.find(": ");
   return colon == std::string::npos ? std::string{} : told.substr(colon + 2);
@@ -41,7 +42,8 @@ Value::Map failure_of(const views::FailureAccount& failure) {
           {"failure_category", failure.category},
           {"exception_type", text_or_null(what.exception_type)},
           {"exception_class", text_or_null(what.exception_class)},
-          {"non_retryable", what.non_retryable}};
+          {"non_retryable", what.non_retryable},
+          {"exception", views::exception_value(what)}};
 }
 
 }  // namespace
@@ -105,6 +107,7 @@ Value::Map run_detail(const views::Account& account, const views::Sight& sight,
     Value::Array failures;
     for (const auto& failure : account.failures) failures.emplace_back(failure_of(failure));
     if (!failures.empty()) {
+      add("exception", *failures.back().find("exception"));
       add("failure", failures.back());
       add("failures", std::move(failures));
     }

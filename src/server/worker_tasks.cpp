@@ -333,6 +333,7 @@ Answer told_about_task(const Call& call, const dispatch::TaskAnswer& answer,
              {"created_task_ids", Value::Array{}},
              {"reason", Value{}}}};
   }
+  if (answer.reason == "task_not_found") return no_such_task(call, call.match["task"]);
   const bool closed = answer.closed_at.has_value();
   Answer no = refusal(
       409, answer.reason,
@@ -344,7 +345,7 @@ Answer told_about_task(const Call& call, const dispatch::TaskAnswer& answer,
        {"recorded", false},
        {"run_id", answer.run_id.view()},
        {"run_status", history::to_string(answer.status)},
-       {"task_status", closed ? "cancelled" : "ready"},
+       {"task_status", closed ? "cancelled" : answer.held ? "leased" : "ready"},
        {"lease_owner", word_or_null(answer.lease_owner)},
        {"lease_expires_at", time_or_null(answer.lease_expires_at)},
        {"current_attempt", answer.attempt}});

@@ -33,7 +33,8 @@ std::string_view first_lines(std::string_view text, int count) {
   return text.substr(0, end);
 }
 
-// Properties by name where somebody here can read them.
+}  // namespace
+
 Value exception_value(const history::Failure& failure) {
   const auto properties = failure.properties ? decode(*failure.properties) : Result<Value>{Value{}};
   RowValue row;
@@ -42,8 +43,6 @@ Value exception_value(const history::Failure& failure) {
   row("properties", properties ? *properties : Value{});
   return row.take();
 }
-
-}  // namespace
 
 Value to_value(const FailureRow& f) {
   const FailureAccount& failure = f.failure;

@@ -14,5 +14,7 @@ struct FailureRow {
 std::vector<FailureRow> failure_rows(const Account& account, const ForeignRows& foreign = {});
 
 Value to_value(const FailureRow& row);
+// What was thrown; properties by name where somebody here can read them.
+Value exception_value(const history::Failure& failure);
 
 }  // namespace dw::views

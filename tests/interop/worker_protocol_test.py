@@ -360,6 +360,35 @@ class Leases(WireTest):
         self.assertEqual(self.completed(self.complete(first, timer()), first), told)
         self.refused(self.complete(first, timer(), lease_owner="w2"), 409, "run_closed", recorded=False)
 
+    def test_only_the_same_word_is_answered_the_same(self) -> None:
+        """Nothing is acknowledged that was not recorded."""
+        task = self.started()
+        self.says(self.give_up(task), 200, outcome="failed", recorded=True)
+        self.says(self.give_up(task), 200, outcome="failed", recorded=True)
+        self.refused(self.complete(task, done()), 409, "task_not_leased", recorded=False, task_status="ready")
+        self.refused(self.report(task, "heartbeat"), 409, "task_not_leased")
+        self.assertEqual(types(self.history(task["run_id"])), ["StartAccepted", "WorkflowStarted"])
+
+    def test_what_was_completed_can_neither_fail_nor_be_held(self) -> None:
+        task = self.started()
+        self.completed(self.complete(task, timer(3600)), task)
+        for again in (self.give_up(task), self.give_up(task, type="WorkflowTaskWaitingForHistory"),
+                      self.report(task, "heartbeat")):
+            self.refused(again, 409, "task_not_leased")
+        self.start("closed")
+        last = self.poll()
+        self.completed(self.complete(last, done()), last, "completed")
+        for again in (self.give_up(last), self.report(last, "heartbeat")):
+            self.refused(again, 409, "run_closed")
+
+    def test_an_activitys_task_is_no_workflow_task(self) -> None:
+        work = self.at_work()
+        for verb, more in self.VERBS:
+            with self.subTest(verb=verb):
+                answer = self.worker(f"/workflow-tasks/{work['task_id']}/{verb}",
+                                     {"lease_owner": "w1", "workflow_task_attempt": 1, **more})
+                self.refused(answer, 404, "task_not_found")
+
     def test_a_completion_survives_the_server_it_was_claimed_from(self) -> None:
         task = self.started()
         self.restart()

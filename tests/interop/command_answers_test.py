@@ -1,0 +1,93 @@
+"""What whoever signals, updates, stops or describes a workflow is told."""
+import unittest
+
+from wire import Answer, Json, WireTest, done, timer
+
+COMMON = {"workflow_id", "run_id", "workflow_type", "outcome", "command_id", "command_sequence", "command_status",
+          "command_source", "target_scope", "requested_run_id", "resolved_run_id", "reason", "rejection_reason",
+          "validation_errors"}
+UPDATE = {"update_id", "update_name", "update_status", "workflow_sequence", "result", "result_envelope", "failure_id",
+          "failure_message", "accepted_at", "applied_at", "rejected_at", "closed_at", "wait_for", "wait_timed_out",
+          "wait_timeout_seconds"}
+
+
+class CommandAnswers(WireTest):
+    def command(self, what: str, path: str = "/workflows/wf", **body: object) -> Answer:
+        answer = self.control("POST", f"{path}/{what}", body)
+        self.assertLessEqual(COMMON, answer.body.keys(), answer)
+        self.shows(answer.body["control_plane"], run_id=answer.body["run_id"], outcome=answer.body["outcome"],
+                   reason=answer.body["reason"], rejection_reason=answer.body["rejection_reason"])
+        return answer
+
+    def parked(self) -> Json:
+        task = self.started()
+        self.completed(self.complete(task, timer(3600)), task)
+        return task
+
+    def test_every_answer_names_the_run_it_is_about(self) -> None:
+        run = self.parked()["run_id"]
+        about = {"run_id": run, "resolved_run_id": run, "workflow_type": "hand.made", "command_status": "accepted"}
+        self.says(self.command("signal/go"), 202, **about, requested_run_id=None, target_scope="instance", reason=None,
+                  rejection_reason=None, validation_errors=None, outcome="signal_received")
+        self.says(self.command("signal/go", f"/workflows/wf/runs/{run}"), 202, **about, requested_run_id=run,
+                  target_scope="run")
+        self.says(self.command("repair"), 200, **about, outcome="repair_not_needed")
+        self.says(self.command("cancel"), 200, **about, outcome="cancelled", reason=None)
+        self.says(self.command("archive", reason="old"), 200, **about, outcome="archived", reason="old")
+        self.says(self.command("terminate"), 409, run_id=run, resolved_run_id=run, command_status="rejected",
+                  reason="run_not_active", rejection_reason="run_not_active")
+
+    def test_an_update_tells_when_it_was_accepted_and_how_it_ended(self) -> None:
+        self.parked()
+        answer = self.says(self.command("update/raise", request_id="r1"), 202, outcome=None, update_status="accepted",
+                           applied_at=None, closed_at=None, result=None, failure_id=None, workflow_sequence=None)
+        self.assertLessEqual(UPDATE, answer.keys())
+        self.assertTrue(answer["accepted_at"])
+        task = self.poll()
+        self.completed(self.complete(task, {"type": "fail_update", "update_id": task["workflow_update_id"],
+                                            "message": "too much"}), task)
+        ended = self.says(self.command("update/raise", request_id="r1", wait_for="completed"), 422,
+                          outcome="update_failed", reason="update_failed", update_status="failed",
+                          failure_message="too much", update_id=answer["update_id"], accepted_at=answer["accepted_at"],
+                          applied_at=None)
+        self.assertLessEqual(UPDATE, ended.keys())
+        self.assertTrue(ended["failure_id"] and ended["closed_at"])
+
+    def test_an_update_that_is_waited_for_brings_its_result(self) -> None:
+        self.parked()
+        answer = self.says(self.command("update/raise"), 202)
+        task = self.poll()
+        self.completed(self.complete(task, {"type": "complete_update", "update_id": answer["update_id"]}), task)
+        again = self.says(self.command("update/raise", request_id="r2"), 202)
+        task = self.poll()
+        self.completed(self.complete(task, {"type": "complete_update", "update_id": again["update_id"]}), task)
+        ended = self.says(self.command("update/raise", request_id="r2", wait_for="completed"), 200,
+                          outcome="update_completed", update_status="completed", failure_id=None, reason=None)
+        self.assertEqual(ended["applied_at"], ended["closed_at"])
+
+
+class Descriptions(WireTest):
+    def test_a_run_that_timed_out_says_which_deadline_it_missed(self) -> None:
+        self.register()
+        for name, timeout in (("run_timeout", "run_timeout_seconds"), ("execution_timeout", "execution_timeout_seconds")):
+            self.start(name, **{timeout: 1})
+            while not self.described(name)["is_terminal"]:
+                self.ask(timeout=1)
+            self.shows(self.described(name), reason=name, closed_reason="timed_out")
+
+    def test_a_run_that_failed_shows_what_was_thrown(self) -> None:
+        task = self.started()
+        self.completed(self.complete(task, {"type": "fail_workflow", "message": "no stock", "exception_type": "OutOfStock",
+                                            "exception_class": "shop.OutOfStock"}), task, "failed")
+        described = self.described()
+        for shown in (described["exception"], described["failure"]["exception"], described["failures"][0]["exception"]):
+            self.shows(shown, type="OutOfStock", message="no stock")
+
+    def test_one_that_ended_well_has_nothing_to_explain(self) -> None:
+        task = self.started()
+        self.completed(self.complete(task, done()), task, "completed")
+        self.assertFalse({"reason", "exception", "failure", "failures"} & self.described().keys())
+
+
+if __name__ == "__main__":
+    unittest.main()
