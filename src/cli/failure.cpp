@@ -62,8 +62,12 @@ Recommendation recommendation_for(const Failure& failure, const FailureContext& 
               probe_command(context)};
     case Exit::invalid:
       if (failure.status) {
+        if (*failure.status == 429) {
+          return {"server.busy", "The server has enough to do: wait a little, then try again.",
+                  "dw server:health"};
+        }
         return {"request.invalid", "Look at what the server refused, and change the options.",
-                fmt::format("dw {} --output=json", context.command)};
+                fmt::format("dw help {}", context.command)};
       }
       return {"input.invalid", "Look at the command's arguments and options.",
               fmt::format("dw help {}", context.command)};

@@ -56,7 +56,7 @@ TEST(Failure, PeopleGetLinesAndSomethingToTry) {
             "Validation: name: is odd\n"
             "Next steps:\n"
             "  - Look at what the server refused, and change the options.\n"
-            "    Try: dw namespace:create --output=json\n");
+            "    Try: dw help namespace:create\n");
 }
 
 TEST(Failure, AnAnswerWithoutWordsStillSaysItsStatus) {

@@ -87,7 +87,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }
 
 Failure unknown_command(const std::string& word, const std::vector<std::string>& known) {
-  if (word == "update" || word == "self-update") {
+  if (word == "update" || word == "self-update" || word == "upgrade") {
     return invalid_input(fmt::format(
         "'{}' is not a command: dw does not replace itself, install a newer release over "
         "it. To send an update to a workflow: dw workflow:update",

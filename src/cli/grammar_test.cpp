@@ -70,7 +70,7 @@ TEST(Grammar, AGroupAloneNamesItsCommands) {
 }
 
 TEST(Grammar, UpdateIsNotTakenForAnUpgrade) {
-  for (const char* word : {"update", "self-update"}) {
+  for (const char* word : {"update", "self-update", "upgrade"}) {
     const auto line = spoken({word});
     ASSERT_FALSE(line);
     EXPECT_THAT(line.error().message, HasSubstr("does not replace itself"));

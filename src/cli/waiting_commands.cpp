@@ -9,6 +9,7 @@ namespace dw::cli {
 namespace {
 
 constexpr std::chrono::seconds between_looks{2};
+constexpr std::chrono::milliseconds shortest_pause{100};
 constexpr int looks_per_diagnostic = 15;  // thirty seconds
 constexpr std::size_t diagnostic_items = 5;
 
@@ -250,7 +251,9 @@ Outcome<Exit> run_watch(Task& task) {
         fmt::format("watch: '{}' cannot be watched; workflow, schedule and queue can", resource));
   }
   const Request look{.target = fill_path(watched->path, task.given)};
-  const auto interval = std::chrono::seconds{task.given.whole("interval").value_or(2)};
+  // However eager somebody is, the server has others to answer.
+  const auto interval = std::max<std::chrono::milliseconds>(
+      std::chrono::seconds{task.given.whole("interval").value_or(2)}, shortest_pause);
   const auto most = task.given.whole("max-polls");
   Watching watching{task, watched->fields};
   Value now;

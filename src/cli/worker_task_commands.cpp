@@ -3,8 +3,10 @@
 #include "cli/given.hpp"
 #include "cli/lookup.hpp"
 #include "cli/page.hpp"
+#include "core/base64.hpp"
 
 #include <fmt/format.h>
+#include <dw/payload.hpp>
 
 namespace dw::cli {
 namespace {
@@ -54,6 +56,14 @@ void draw_query_task(Page& page, const Value& answer) {
              *task);
 }
 
+// What is one already stays as it is.
+Outcome<Value> enveloped(Value value) {
+  if (value.find("codec")) return value;
+  const auto payload = encode(value);
+  if (!payload) return invalid_input(payload.error().message);
+  return Value{Value::Map{{"codec", payload->codec}, {"blob", encode_base64(payload->bytes)}}};
+}
+
 // The commands as they are, or the one that completes the workflow.
 Outcome<Value::Map> commands_or_result(const Given& given, Value::Map body) {
   const auto& raw = given.all("command");
@@ -74,7 +84,7 @@ Outcome<Value::Map> commands_or_result(const Given& given, Value::Map body) {
     if (!result.empty()) {
       auto value = parse_json(result);
       if (!value) return invalid_input("workflow-task:complete: --complete-result is not JSON");
-      completion.emplace_back("result", *std::move(value));
+      completion.emplace_back("result", DW_TRY(enveloped(*std::move(value))));
     }
     commands.emplace_back(std::move(completion));
   }
@@ -153,7 +163,8 @@ std::vector<Command> workflow_task_commands() {
            .summary = "Report what a workflow asks for next",
            .arguments = workflow_task_and_attempt(),
            .options = {task_owner,
-                       {.name = "complete-result", .help = "The workflow's result, JSON"},
+                       {.name = "complete-result",
+                        .help = "The workflow's result, JSON; without it and commands: null"},
                        {.name = "command",
                         .help = "A command, JSON; may be repeated",
                         .kind = Kind::list}},
@@ -161,7 +172,7 @@ std::vector<Command> workflow_task_commands() {
            .path = "/worker/workflow-tasks/{task-id}/complete",
            .view = {.heading = "Workflow task completed", .lines = workflow_task_lines()},
            .worker_protocol = true,
-           .examples = {"dw workflow-task:complete task-7 1 --lease-owner=probe",
+           .examples = {"dw workflow-task:complete task-7 1 --complete-result='{\"paid\":true}'",
                         "dw workflow-task:complete task-7 1 --command "
                         "'{\"type\":\"start_timer\",\"delay_seconds\":5}'"},
            .shape = commands_or_result},

@@ -9,12 +9,21 @@
 namespace dw::client {
 namespace {
 
+// A password has no place in a message.
+std::string without_user(std::string_view text) {
+  const auto at = text.find('@');
+  if (at == std::string_view::npos) return std::string{text};
+  const auto scheme = text.find("://");
+  const auto from = scheme == std::string_view::npos || scheme > at ? 0 : scheme + 3;
+  return fmt::format("{}…{}", text.substr(0, from), text.substr(at));
+}
+
 Error unusable_url(std::string_view text, std::string_view why) {
   return {
       ErrorCode::invalid_argument,
       fmt::format("cannot use the server's URL '{}': {}. It looks like http://127.0.0.1:8080 or "
                   "https://workflows.example.com/base.",
-                  text, why)};
+                  without_user(text), why)};
 }
 
 bool starts_with_scheme(std::string_view text, std::string_view scheme) {

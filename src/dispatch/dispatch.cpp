@@ -189,6 +189,12 @@ void Dispatch::release_worker(const Namespace& ns, std::string owner, Reply<std:
   }
 }
 
+void Dispatch::stop_waiting() {
+  for (auto& shard : shards_) {
+    shard->executor().post([&shard = *shard] { shard.stop_waiting(); });
+  }
+}
+
 void Dispatch::held_tasks(Reply<std::vector<HeldTask>> reply) {
   struct Gathered {
     std::mutex mutex;

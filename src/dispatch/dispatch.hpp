@@ -84,6 +84,8 @@ class Dispatch final : private ShardListener {
   void claim_activity(RunAddress run, ClaimActivityJob job);
   void finish_activity(RunAddress run, FinishActivityJob job);
   void heartbeat(RunAddress run, HeartbeatJob job) { on_run(std::move(run), std::move(job)); }
+  // From now on nobody waits for an update: those who do are told how it stands.
+  void stop_waiting();
   // A worker is gone: what it held is offered to others. Replies how many workflow tasks.
   void release_worker(const Namespace& ns, std::string owner, Reply<std::int64_t> reply);
 

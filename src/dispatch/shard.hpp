@@ -74,6 +74,8 @@ class Shard final : public CommitListener {
   std::int64_t release_worker(const Namespace& ns, const std::string& owner);
   // The workflow tasks that workers elsewhere hold.
   std::vector<HeldTask> held_tasks() const;
+  // Whoever waits for an update, now or later, is told how it stands.
+  void stop_waiting();
   // Others write as well: looks whether what somebody waits for here has happened there.
   void look_at_watched();
   // Nothing more is decided; open replies get `shutting_down`.
@@ -246,6 +248,7 @@ class Shard final : public CommitListener {
   // out again.
   std::unordered_set<std::string> taken_;
   std::uint64_t generations_ = 0;
+  bool nobody_waits_ = false;  // for updates
   bool stopped_ = false;
 };
 

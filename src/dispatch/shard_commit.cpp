@@ -147,7 +147,17 @@ void Shard::won(InFlight record) {
   }
 }
 
+void Shard::stop_waiting() {
+  nobody_waits_ = true;
+  for (auto& [update, watch] : std::exchange(update_watchers_, {})) {
+    watch.reply(UpdateReply{.outcome = std::move(watch.outcome), .wait_timed_out = true});
+  }
+}
+
 void Shard::watch_update(const RunId& run, engine::CommandOutcome accepted, UpdateJob job) {
+  if (nobody_waits_) {
+    return job.reply(UpdateReply{.outcome = std::move(accepted), .wait_timed_out = true});
+  }
   const std::string update = accepted.subject;
   const Timestamp until = job.patience ? parts_.clock.now() + *job.patience : Timestamp::max();
   update_watchers_.emplace(update,

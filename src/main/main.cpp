@@ -7,6 +7,7 @@
 #include "main/run_commands.hpp"
 #include "main/server_commands.hpp"
 #include "main/server_config.hpp"
+#include "main/store_place.hpp"
 #include "main/upkeep_commands.hpp"
 
 #include <fmt/format.h>
@@ -16,14 +17,35 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <functional>
+#include <iostream>
 #include <memory>
 
 namespace {
 
 constexpr int exit_failed = 1;
 constexpr int exit_usage = 2;
+
+// "sqlite:FILE" or "FILE", and nothing else that looks like the address of a store.
+const CLI::Validator a_store{[](std::string& text) {
+                               auto file = dw::app::store_file(text);
+                               if (!file) return file.error().message;
+                               text = *std::move(file);
+                               return std::string{};
+                             },
+                             ""};
+
+// An answer that nobody could write down was not given.
+int unless_unwritten(int code) {
+  std::cout.flush();
+  if (std::cout && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  fmt::print(stderr, "dw: standard output could not be written: {}\n", std::strerror(errno));
+  return code == 0 ? exit_failed : code;
+}
 
 // CLI11 refuses ':' in the names it makes itself, and our commands are group:verb.
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& description) {
@@ -32,14 +54,18 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
 
 void add_demo_options(CLI::App& command, dw::app::DemoOptions& options) {
   auto* store =
-      command.add_option("--store", options.store, "Work on this file and leave it there");
+      command.add_option("--store", options.store, "Work on this file and leave it there")
+          ->transform(a_store);
   store->type_name("FILE");
   command.add_flag("--keep", options.keep, "Leave the temporary store in place")->excludes(store);
   command.add_flag("--json", options.json, "Print one JSON object at the end");
 }
 
 void add_store_options(CLI::App& command, dw::app::StoreOptions& options) {
-  command.add_option("--store", options.store, "The store to read")->type_name("FILE")->required();
+  command.add_option("--store", options.store, "The store to read")
+      ->transform(a_store)
+      ->type_name("FILE")
+      ->required();
   command.add_option("--namespace", options.ns, "One namespace")->type_name("NAME");
   command.add_flag("--json", options.json, "Print JSON");
 }
@@ -51,6 +77,7 @@ CLI::Option* add_place_options(CLI::App& command, dw::app::StorePlace& place) {
       ->capture_default_str();
   return command
       .add_option("--store", place.store, "sqlite:FILE; without it dw.db in the data directory")
+      ->transform(a_store)
       ->type_name("STORE")
       ->envname("DW_STORE");
 }
@@ -110,7 +137,10 @@ void add_export_options(CLI::App& command, dw::app::ExportOptions& options) {
   command.add_option("target", options.target, "An instance id, or a run id")
       ->type_name("ID")
       ->required();
-  command.add_option("--store", options.store, "The store to read")->type_name("FILE")->required();
+  command.add_option("--store", options.store, "The store to read")
+      ->transform(a_store)
+      ->type_name("FILE")
+      ->required();
   command.add_option("--namespace", options.ns, "The instance's namespace")->type_name("NAME");
   command.add_option("--run-id", options.run_id, "This run of the instance, not its current one")
       ->type_name("ID");
@@ -141,6 +171,7 @@ void add_verify_options(CLI::App& command, dw::app::VerifyOptions& options) {
 
 void add_repair_options(CLI::App& command, dw::app::RepairOptions& options) {
   command.add_option("--store", options.store, "The store to repair")
+      ->transform(a_store)
       ->type_name("FILE")
       ->required();
   auto& pass = options.pass;
@@ -173,6 +204,7 @@ void add_repair_options(CLI::App& command, dw::app::RepairOptions& options) {
 
 void add_rebuild_options(CLI::App& command, dw::app::RebuildOptions& options) {
   command.add_option("--store", options.store, "The store to work on")
+      ->transform(a_store)
       ->type_name("FILE")
       ->required();
   command.add_option("--run-id", options.run_ids, "Only this run; may be repeated")
@@ -195,6 +227,7 @@ void add_rebuild_options(CLI::App& command, dw::app::RebuildOptions& options) {
 
 void add_retention_options(CLI::App& command, dw::app::RetentionOptions& options) {
   command.add_option("--store", options.store, "The store to work on")
+      ->transform(a_store)
       ->type_name("FILE")
       ->required();
   command.add_option("--namespace", options.ns, "Only this namespace")->type_name("NAME");
@@ -225,6 +258,7 @@ void add_prune_options(CLI::App& command, dw::app::RetentionOptions& options) {
 
 void add_doctor_options(CLI::App& command, dw::app::DoctorOptions& options) {
   command.add_option("--store", options.store, "The store an engine would open")
+      ->transform(a_store)
       ->type_name("FILE")
       ->capture_default_str();
   command.add_option("--task-dispatch-mode", options.task_dispatch_mode, "How tasks reach workers")
@@ -378,7 +412,8 @@ int main(int argc, char** argv) {
   const bool interactive = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
   auto understood = dw::cli::understand(argc, argv, local_commands(app), interactive);
   if (understood.for_client) {
-    return dw::cli::run_client_command(understood, dw::cli::process_io({.version = DW_VERSION}));
+    return unless_unwritten(
+        dw::cli::run_client_command(understood, dw::cli::process_io({.version = DW_VERSION})));
   }
   std::ranges::reverse(understood.words);  // as CLI11 takes them
   try {
@@ -391,7 +426,7 @@ int main(int argc, char** argv) {
     return exit_usage;
   }
   try {
-    return chosen();
+    return unless_unwritten(chosen());
   } catch (const std::exception& error) {
     fmt::print(stderr, "dw: {}\n", error.what());
     return exit_failed;

@@ -126,6 +126,8 @@ Running::Running(Registry registry, Serving how)
 
 void Running::stop(std::chrono::seconds patience) {
   matching_.stop();
+  results_.stop();
+  engine_->dispatch().stop_waiting();
   http_.stop(patience);
   patient_.stop();
   engine_->stop();

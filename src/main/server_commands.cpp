@@ -52,14 +52,6 @@ class Signals {
   sigset_t set_;
 };
 
-std::string store_path(const StorePlace& place) {
-  constexpr std::string_view scheme = "sqlite:";
-  const std::string& store = place.store;
-  if (!store.empty()) return store.starts_with(scheme) ? store.substr(scheme.size()) : store;
-  fs::create_directories(place.data_dir);
-  return (fs::path{place.data_dir} / "dw.db").string();
-}
-
 Serving serving(const server::Settings& settings) {
   Serving how;
   how.ns = settings.text("server.namespace");
@@ -157,8 +149,13 @@ int run_server(const server::GivenSettings& flags) {
   const auto began = std::chrono::steady_clock::now();
   const PidFile pid_file{settings.text("server.pid_file")};
   AccessOutput access{settings.text("log.access_file")};
+  const auto store = store_path({settings.text("store.data_dir"), settings.text("store.location")});
+  if (!store) {
+    fmt::print(stderr, "dw: {}\n", store.error().message);
+    return exit_misconfigured;
+  }
   Serving how = serving(settings);
-  how.store = store_path({settings.text("store.data_dir"), settings.text("store.location")});
+  how.store = *store;
   how.auth = config.auth;
   how.http = config.http;
   how.access_log = {config.access, config.log_format,
@@ -204,7 +201,7 @@ int run_dev_server(const DevServerOptions& options) {
   register_samples(registry);
   {
     Serving how = serving(*settings);
-    how.store = store_path(scratch.empty() ? options.place : StorePlace{scratch, {}});
+    how.store = unwrap(store_path(scratch.empty() ? options.place : StorePlace{scratch, {}}));
     how.auth.driver = server::Auth::Driver::none;
     how.http.port = static_cast<unsigned short>(options.port);
     Running running{std::move(registry), std::move(how)};

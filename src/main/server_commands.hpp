@@ -1,15 +1,11 @@
 // dw server:start and dw server:dev: the engine behind its HTTP API.
 #pragma once
+#include "main/store_place.hpp"
 #include "server/settings.hpp"
 
 #include <string>
 
 namespace dw::app {
-
-struct StorePlace {
-  std::string data_dir = "./dw-data";
-  std::string store;  // empty: dw.db in the data directory
-};
 
 // Serves until a signal says stop. `flags` are settings by name, as the command line gave them; the
 // rest comes from the environment and the settings file.

@@ -142,7 +142,10 @@ Result<server::HttpOptions> http_options(const server::Settings& settings) {
     return misconfigured(
         "TLS needs a certificate and its key: name both (--tls-cert, --tls-key) or neither");
   }
-  if (!certificate.empty()) http.tls = server::Tls{certificate, key};
+  if (!certificate.empty()) {
+    http.tls = server::Tls{certificate, key};
+    DW_TRY_VOID(server::check_certificate(*http.tls));
+  }
   return http;
 }
 

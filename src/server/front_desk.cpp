@@ -188,8 +188,10 @@ std::optional<Answer> FrontDesk::unwelcome(const Request& request, Call& call) c
   }
   const auto principal = authenticate(*auth, request);
   if (!principal) {
+    const bool signs = auth->driver == Auth::Driver::signature;
     return refusal(401, "unauthorized",
-                   "the credential is missing or wrong; send it as 'Authorization: Bearer …'");
+                   fmt::format("the credential is missing or wrong; send it as '{}'",
+                               signs ? "X-Signature: …" : "Authorization: Bearer …"));
   }
   call.caller.principal = *principal;
   if (principal->may(match.route->roles)) return {};

@@ -35,6 +35,8 @@ Result<SslContext> load_certificate(const Tls& tls) {
   SSL_CTX* const ssl = context.get();
   SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION);
   SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION);
+  // Before 1.3 only what keeps old records secret should the key ever leak.
+  SSL_CTX_set_cipher_list(ssl, "ECDHE+AESGCM:ECDHE+CHACHA20");
   // Buffers go back between records: most connections wait most of the time.
   SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                             SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
@@ -251,6 +253,11 @@ Result<unsigned short> HttpServer::start() {
 
 unsigned short HttpServer::port() const {
   return impl_->port();
+}
+
+Result<void> check_certificate(const Tls& tls) {
+  DW_TRY_VOID(load_certificate(tls));
+  return {};
 }
 
 Result<void> HttpServer::reload_certificate() {

@@ -45,6 +45,9 @@ struct HttpOptions {
 };
 
 // start, stop_accepting and stop wait for the server's threads, so they are not for handlers.
+// Can these be served with? Says what is wrong with which file.
+Result<void> check_certificate(const Tls& tls);
+
 class HttpServer {
  public:
   // The handler must outlive the server; the Respond functions it was given need not end with it.

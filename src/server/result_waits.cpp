@@ -94,7 +94,8 @@ void ResultWaits::wait(const dispatch::RunAddress& run, Timestamp until, Reply r
     auto& others = by_run_[run.run_id];
     first = others.empty();
     others.push_back(number);
-    deadlines_.set(number, until);
+    const bool ended = until == Timestamp::max();
+    deadlines_.set(number, stopped_ && !ended ? clock_.now() : until);
   }
   if (!first) return;
   dispatch_.watch(run, [this, id = run.run_id](const Result<dispatch::ClosedRun>& closed) {
@@ -121,6 +122,19 @@ void ResultWaits::ended(const RunId& run, const Result<dispatch::ClosedRun>& clo
     } else {
       reply(refusal(503, "unavailable", closed.error().message));
     }
+  }
+}
+
+void ResultWaits::stop() {
+  std::vector<std::uint64_t> numbers;
+  {
+    const std::lock_guard lock{mutex_};
+    stopped_ = true;
+    for (const auto& [number, waiting] : waiting_) numbers.push_back(number);
+  }
+  for (const std::uint64_t number : numbers) {
+    deadlines_.call_off(number);
+    give_up(number);
   }
 }
 

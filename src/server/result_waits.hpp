@@ -20,6 +20,8 @@ class ResultWaits {
   void note(const dispatch::RunAddress& run);
   // GET …/runs/{run}/result
   void serve(const Call& call, Reply reply);
+  // From now on nobody waits: those who do are told how it stands.
+  void stop();
 
  private:
   struct Waiting {
@@ -40,6 +42,7 @@ class ResultWaits {
   std::unordered_map<std::uint64_t, Waiting> waiting_;            // guarded by mutex_
   std::unordered_map<RunId, std::vector<std::uint64_t>> by_run_;  // guarded by mutex_
   std::uint64_t arrivals_ = 0;                                    // guarded by mutex_
+  bool stopped_ = false;                                          // guarded by mutex_
   Deadlines deadlines_;
 };
 

@@ -201,6 +201,11 @@ class AgainstAServer(Commands):
         done = self.told("workflow-task:complete", task["task_id"], str(task["workflow_task_attempt"]),
                          "--lease-owner=probe", "--command", json.dumps({"type": "start_timer", "delay_seconds": 3600}))
         self.assertEqual(done["outcome"], "completed")
+        self.told("workflow:start", "-t", "hand.made", "-w", "paid", *queue)
+        task = self.told("workflow-task:poll", "probe", *queue)["task"]
+        self.told("workflow-task:complete", task["task_id"], str(task["workflow_task_attempt"]), "--lease-owner=probe",
+                  "--complete-result", '{"paid":true}')
+        self.assertEqual(self.told("workflow:describe", "paid")["output"], {"paid": True})
         self.assertEqual(self.told("worker:describe", "probe")["task_queue"], "by-hand")
         self.assertEqual(self.told("worker:deregister", "probe")["outcome"], "deregistered")
         self.told("worker:describe", "probe", code=NOT_FOUND)

@@ -55,6 +55,19 @@ explains "--store"
 expect 2 repair-pass --store "$place/demo.db" --sleep-seconds 3
 expect 0 demo --json --store "$place/demo.db"
 says '"ok":true'
+expect 0 run:list --store "sqlite:$place/demo.db" --json
+says '"status":"completed"'
+expect 2 run:list --store postgres://db/shop
+explains "no store of kind 'postgres'"
+expect 2 server:start --listen 127.0.0.1:0 --store postgres://db/shop
+explains "no store of kind 'postgres'"
+expect 2 server:start --listen 127.0.0.1:0 --tls-cert "$place/none.pem" --tls-key "$place/none.pem"
+explains "none.pem"
+last="dw run:list on a full disk" code=0
+"$dw" run:list --store "$place/demo.db" --json >/dev/full 2>"$place/err" || code=$?
+: >"$place/out"
+[[ $code -eq 1 ]] || complain "$last: exit code $code, expected 1"
+explains "could not be written"
 expect 0 run:list --store "$place/demo.db" --json
 says '"status":"completed"'
 expect 0 run:list --store "$place/demo.db"

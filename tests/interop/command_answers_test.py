@@ -1,5 +1,9 @@
 """What whoever signals, updates, stops or describes a workflow is told."""
+import http.client
+import signal
 import unittest
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
 
 from wire import Answer, Json, WireTest, done, timer
 
@@ -87,6 +91,31 @@ class Descriptions(WireTest):
         task = self.started()
         self.completed(self.complete(task, done()), task, "completed")
         self.assertFalse({"reason", "exception", "failure", "failures"} & self.described().keys())
+
+
+class Stopping(WireTest):
+    """Who waits for a result or an update is told how it stands, not cut off."""
+
+    def waiting(self) -> float:
+        connection = http.client.HTTPConnection(urlsplit(self.server.url).netloc, timeout=90)
+        connection.request("GET", "/metrics")
+        text = connection.getresponse().read().decode()
+        connection.close()
+        return sum(float(line.split()[1]) for line in text.splitlines() if line.startswith("dw_http_requests_waiting{"))
+
+    def test_nobody_is_left_waiting(self) -> None:
+        run = self.started()["run_id"]
+        with ThreadPoolExecutor() as callers:
+            result = callers.submit(self.control, "GET", f"/workflows/wf/runs/{run}/result?wait_seconds=60")
+            update = callers.submit(self.control, "POST", "/workflows/wf/update/raise",
+                                    {"wait_for": "completed", "wait_timeout_seconds": 60})
+            while self.waiting() < 2:
+                pass
+            self.server.process.send_signal(signal.SIGTERM)
+            self.says(result.result(), 200, closed=False)
+            self.says(update.result(), 202, update_status="accepted", wait_timed_out=True)
+        self.assertEqual(self.server.process.wait(60), 0)
+        self.restart()
 
 
 if __name__ == "__main__":
