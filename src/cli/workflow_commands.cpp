@@ -140,7 +140,7 @@ Command start_command() {
                          {"Outcome", "outcome", Format::status},
                          {"Signal", "signal_name"},
                          {"Signal Outcome", "signal_outcome"}}},
-      .examples = {"dw workflow:start -t shop.place_order -w order-42 -i '[\"ada\",3]'",
+      .examples = {"dw workflow:start -t sample.tally -w tally-1 -i '[10]'",
                    "dw workflow:start -t shop.place_order --input-file order.json --wait --json"},
       .exits = "With --wait: 0 it completed, 1 it ended in any other way.",
       .shape = signal_with_its_input,
