@@ -69,6 +69,7 @@ Running::Running(Registry registry, Serving how)
                     rollouts_, held_tasks()}),
       system_(system_parts(how.store)),
       results_(engine_->dispatch(), engine_->store(), engine_->reader(), polls_, clock_),
+      histories_(engine_->store(), engine_->reader(), polls_, clock_),
       attributes_({engine_->store(), engine_->writer()}),
       activities_({engine_->store(), engine_->reader(), engine_->clock(), activity_random_,
                    attributes_,
@@ -92,6 +93,7 @@ Running::Running(Registry registry, Serving how)
                       workers_,
                       queries_,
                       results_,
+                      histories_,
                       attributes_,
                       rollouts_,
                       storage_,
@@ -128,6 +130,7 @@ void Running::stop(std::chrono::seconds patience) {
   matching_.stop();
   results_.stop();
   engine_->dispatch().stop_waiting();
+  histories_.stop();
   http_.stop(patience);
   patient_.stop();
   engine_->stop();

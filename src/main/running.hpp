@@ -78,6 +78,7 @@ class Running {
   server::TaskQueues task_queues_;
   server::SystemDesk system_;
   server::ResultWaits results_;
+  server::HistoryWaits histories_;
   server::SearchAttributes attributes_;
   server::StandaloneActivities activities_;
   server::DebugDesk debug_;

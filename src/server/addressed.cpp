@@ -45,6 +45,14 @@ Answer no_such_run(const Call& call) {
       {{"run_id", call.match["run"]}});
 }
 
+std::optional<Answer> absent(const FoundRun& found, const Call& call) {
+  if (!found.current) return no_such_instance(call);
+  const auto& run = found.loaded;
+  const bool there =
+      run && run->row.ns == call.ns && run->row.instance_id.view() == call.match["workflow"];
+  return there ? std::nullopt : std::optional{no_such_run(call)};
+}
+
 int status_of_rejection(std::string_view reason) {
   if (reason == "instance_not_started" || reason.starts_with("unknown_")) return 404;
   if (reason.starts_with("invalid_") || reason == "structural_limit_exceeded") return 422;

@@ -1,7 +1,7 @@
 // Whom a call is about, and how its failure is told. For the services of this room.
 #pragma once
 #include "server/front_desk.hpp"
-#include "store/store.hpp"
+#include "server/run_look.hpp"
 
 namespace dw::server {
 
@@ -11,6 +11,8 @@ std::optional<RunId> run_of(const Call& call);
 
 Answer no_such_instance(const Call& call);
 Answer no_such_run(const Call& call);
+// Why there is nothing to tell: no such workflow, or it has no run of that name.
+std::optional<Answer> absent(const FoundRun& found, const Call& call);
 // How the engine's refusal of a command is told: the status, and the reason as callers of this API
 // know it.
 int status_of_rejection(std::string_view reason);

@@ -153,7 +153,7 @@ void ControlPlane::serve(Call call, Reply reply) {
     case Operation::list_runs:
       return reading(std::move(call), std::move(reply), &ControlPlane::list_runs);
     case Operation::history:
-      return reading(std::move(call), std::move(reply), &ControlPlane::history);
+      return parts_.histories.serve(std::move(call), std::move(reply));
     case Operation::result:
       return parts_.results.serve(call, std::move(reply));
     case Operation::export_history:

@@ -4,6 +4,7 @@
 #pragma once
 #include "bundle/integrity.hpp"
 #include "dispatch/dispatch.hpp"
+#include "server/history_waits.hpp"
 #include "server/namespaces.hpp"
 #include "server/payload_storage.hpp"
 #include "server/query_tasks.hpp"
@@ -30,6 +31,7 @@ struct ControlPlaneParts {
   Workers& workers;
   QueryTasks& queries;
   ResultWaits& results;
+  HistoryWaits& histories;
   SearchAttributes& attributes;
   Rollouts& rollouts;
   PayloadStorage& storage;
@@ -79,7 +81,6 @@ class ControlPlane final : public Service {
   Answer list(const Call& call);
   Answer describe(const Call& call);
   Answer list_runs(const Call& call);
-  Answer history(const Call& call);
   Answer export_history(const Call& call);
 
   // Runs `read` where reading may take its time.

@@ -42,6 +42,8 @@ Waiting waiting_at(Operation operation) {
       return Waiting::update;
     case Operation::result:
       return Waiting::result;
+    case Operation::history:
+      return Waiting::history;
     default:
       return Waiting::nobody;
   }
@@ -106,6 +108,8 @@ std::string_view to_string(Waiting waiting) {
       return "update";
     case Waiting::result:
       return "result";
+    case Waiting::history:
+      return "history";
   }
   return "unknown";
 }

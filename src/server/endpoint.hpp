@@ -19,11 +19,13 @@ enum class Waiting {
   query,
   update,
   result,
+  history,  // whoever follows one; others are not told apart
 };
 inline constexpr Waiting all_waiting[] = {Waiting::workflow_task, Waiting::activity_task,
                                           Waiting::query_task,    Waiting::update_validation_task,
                                           Waiting::exchange,      Waiting::query,
-                                          Waiting::update,        Waiting::result};
+                                          Waiting::update,        Waiting::result,
+                                          Waiting::history};
 std::string_view to_string(Waiting waiting);  // workflow_task, …
 
 struct Endpoint {
