@@ -49,6 +49,7 @@ const std::vector<Promise>& promises() {
       {Operation::terminate, "terminate", "", {"workflow_id"}, {"outcome"}},
       {Operation::repair, "repair", "", {"workflow_id"}, {"outcome"}},
       {Operation::archive, "archive", "", {"workflow_id"}, {"outcome"}},
+      {Operation::import_workflows, "import", "", {}, {}},
   };
   return all;
 }
@@ -182,6 +183,7 @@ void with_envelope(Answer& answer, const Subject& subject) {
     if (!value.empty() && !find(body, key)) body.emplace_back(std::string{key}, value);
   };
   put("workflow_id", subject.workflow_id);
+  put("run_id", subject.run_id);
   put(promise.name_field, promise.name_field.empty() ? std::string_view{} : subject.name);
 
   std::string text;

@@ -34,6 +34,7 @@ Answer invalid(Value::Map errors);
 struct Subject {
   Operation operation = Operation::list;
   std::string workflow_id = {};
+  std::string run_id = {};
   std::string name = {};  // of the signal, query or update
 };
 

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace dw::server {
 namespace {
 
@@ -18,10 +20,13 @@ bool same(std::string_view left, std::string_view right) {
   return difference == 0;
 }
 
+// Whoever writes the scheme in small letters means the same.
 std::string_view bearer(const Request& request) {
-  constexpr std::string_view scheme = "Bearer ";
+  constexpr std::string_view scheme = "bearer ";
   const auto header = request.header("Authorization");
-  return header.starts_with(scheme) ? header.substr(scheme.size()) : std::string_view{};
+  const bool bears = std::ranges::equal(header.substr(0, scheme.size()), scheme, {},
+                                        [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+  return bears ? header.substr(scheme.size()) : std::string_view{};
 }
 
 }  // namespace

@@ -20,6 +20,12 @@ TEST(Auth, ATokenIsARole) {
   EXPECT_EQ(authenticate(by_role, bearing("a"))->role, Role::admin);
 }
 
+TEST(Auth, TheSchemeIsReadInAnyCase) {
+  EXPECT_TRUE(authenticate(by_role, {"GET", "/", {{"Authorization", "bearer w"}}, ""}));
+  EXPECT_TRUE(authenticate(by_role, {"GET", "/", {{"Authorization", "BEARER w"}}, ""}));
+  EXPECT_FALSE(authenticate(by_role, {"GET", "/", {{"Authorization", "Bearer W"}}, ""}));
+}
+
 TEST(Auth, AnythingElseIsNobody) {
   EXPECT_FALSE(authenticate(by_role, bearing("x")));
   EXPECT_FALSE(authenticate(by_role, bearing("")));

@@ -174,6 +174,10 @@ void ControlPlane::serve(Call call, Reply reply) {
       return repair(call, std::move(reply));
     case Operation::archive:
       return archive(std::move(call), std::move(reply));
+    case Operation::import_workflows:
+      return reply(refusal(501, "not_implemented",
+                           "histories of other engines cannot be imported; start the workflows "
+                           "anew, or let them end where they are"));
     case Operation::start_activity:
     case Operation::list_activities:
     case Operation::describe_activity:

@@ -25,8 +25,13 @@ bool is_json(std::string_view content_type) {
 
 Subject subject_of(const Match& match) {
   Subject subject;
-  if (match.route) subject.operation = match.route->operation;
   subject.workflow_id = match["workflow"];
+  if (match.nearest) {
+    subject.operation = match.nearest->operation;
+  } else if (!subject.workflow_id.empty()) {
+    subject.operation = Operation::describe;
+  }
+  subject.run_id = match["run"];
   subject.name = match["name"];
   return subject;
 }
@@ -118,8 +123,6 @@ void FrontDesk::handle(Request request, Respond respond) {
     call.query = path->query;
     call.client = request.client;
     call.caller.request_id = request.header(request_id_header);
-  } else if (request.target.starts_with("/api/worker/")) {
-    call.match.plane = Plane::worker;
   }
   const Plane plane = call.match.plane;
   const Subject subject = subject_of(call.match);

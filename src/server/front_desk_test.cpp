@@ -102,6 +102,29 @@ TEST_F(AtTheDesk, WrapsAnswersBelowWorkflowsInTheEnvelopeClientsCheck) {
   EXPECT_EQ(*about->find("contract")->find("success_fields"), (Value{Value::Array{"outcome"}}));
 }
 
+// Published clients look for what an operation promises whatever its status.
+TEST_F(AtTheDesk, ARefusalBelowWorkflowsKeepsWhatItsOperationPromises) {
+  const auto refused = [this](std::string method, std::string target, std::string version = "2") {
+    Request request = post("/api/workflows/" + target);
+    request.method = std::move(method);
+    request.headers[1].value = std::move(version);
+    const Response response = ask(request);
+    EXPECT_GE(response.status, 400) << target;
+    const Value all = body(response);
+    std::string kept;
+    for (const auto* key : {"operation", "workflow_id", "run_id", "operation_name"}) {
+      const Value* value = all.find("control_plane")->find(key);
+      kept += value ? *value->if_string() + " " : "- ";
+    }
+    return kept;
+  };
+  EXPECT_EQ(refused("GET", "w/runs/r/history", "7"), "history w r - ");
+  EXPECT_EQ(refused("GET", "w/runs/r/history?namespace=none"), "history w r - ");
+  EXPECT_EQ(refused("PUT", "w/signal/approve"), "signal w - approve ");
+  EXPECT_EQ(refused("POST", "w/signal/%zz"), "signal w - %zz ");
+  EXPECT_EQ(refused("POST", "w/nonsense"), "describe w - - ");
+}
+
 TEST_F(AtTheDesk, ATypoIsNotFoundAndAnotherVerbNotAllowed) {
   expect_refused(ask(post("/api/workflow")), 404, "not_found");
   auto wrong = post(approve);

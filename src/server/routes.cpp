@@ -35,6 +35,8 @@ constexpr Route table[] = {
     {"POST", "workflows/{workflow}/terminate", Op::terminate, Plane::workflows, operators},
     {"POST", "workflows/{workflow}/repair", Op::repair, Plane::workflows, operators},
     {"POST", "workflows/{workflow}/archive", Op::archive, Plane::workflows, operators},
+    {"POST", "workflows/import/waterline-v1", Op::import_workflows, Plane::workflows, operators},
+    {"POST", "workflows/import/embedded-v2", Op::import_workflows, Plane::workflows, operators},
     {"POST", "workflows/{workflow}/runs/{run}/signal/{name}", Op::signal, Plane::workflows,
      operators},
     {"POST", "workflows/{workflow}/runs/{run}/query/{name}", Op::query, Plane::workflows,
@@ -171,14 +173,16 @@ std::string_view next_part(std::string_view& rest, char separator) {
   return part;
 }
 
-bool fits(std::string_view pattern, const std::vector<std::string>& segments, Match& match) {
-  match.captured.clear();
+using Captured = decltype(Match::captured);
+
+bool fits(std::string_view pattern, const std::vector<std::string>& segments, Captured& captured) {
+  captured.clear();
   for (const std::string& segment : segments) {
     if (pattern.empty()) return false;
     const auto part = next_part(pattern, '/');
     if (part.starts_with('{')) {
       if (segment.empty()) return false;
-      match.captured.emplace_back(part.substr(1, part.size() - 2), segment);
+      captured.emplace_back(part.substr(1, part.size() - 2), segment);
     } else if (part != segment) {
       return false;
     }
@@ -212,9 +216,10 @@ std::optional<Path> parse_path(std::string_view target) {
   rest.remove_prefix(1);
   if (next_part(rest, '/') != "api") return std::nullopt;
   while (!rest.empty()) {
-    auto segment = unescaped(next_part(rest, '/'), false);
-    if (!segment) return std::nullopt;
-    path.segments.push_back(*std::move(segment));
+    const auto written = next_part(rest, '/');
+    auto segment = unescaped(written, false);
+    path.sound = path.sound && segment;
+    path.segments.push_back(segment ? *std::move(segment) : std::string{written});
   }
   return path;
 }
@@ -233,14 +238,22 @@ Match match(std::string_view method, const Path& path) {
     if (first == "workflows") found.plane = Plane::workflows;
     if (first == "worker") found.plane = Plane::worker;
   }
+  Captured captured;
   for (const Route& route : table) {
-    if (!fits(route.pattern, path.segments, found)) continue;
-    found.known_path = true;
-    if (route.method != method) continue;
-    found.route = &route;
+    if (!fits(route.pattern, path.segments, captured)) continue;
+    const bool asked_for = route.method == method;
+    if (found.nearest && !asked_for) continue;
+    found.nearest = &route;
     found.plane = route.plane;
+    found.captured = std::move(captured);
+    found.known_path = path.sound;
+    if (!asked_for) continue;
+    if (path.sound) found.route = &route;
     return found;
   }
+  // Whatever is asked of a workflow, it is about that one.
+  const bool of_a_workflow = found.plane == Plane::workflows && path.segments.size() > 1;
+  if (!found.nearest && of_a_workflow) found.captured = {{"workflow", path.segments[1]}};
   return found;
 }
 

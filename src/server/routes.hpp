@@ -63,6 +63,7 @@ enum class Operation {
   terminate,
   repair,
   archive,
+  import_workflows,
   start_activity,
   list_activities,
   describe_activity,
@@ -156,12 +157,14 @@ std::span<const Route> routes();
 struct Path {
   std::vector<std::string> segments;  // without the leading "api"
   std::string_view query;
+  bool sound = true;  // an escape that is broken stands as it was written, and leads nowhere
 };
-// Absent when it is not below /api, or an escape in it is broken.
+// Absent when it is not below /api.
 std::optional<Path> parse_path(std::string_view target);
 
 struct Match {
-  const Route* route = nullptr;  // null: nothing here answers to that method
+  const Route* route = nullptr;    // null: nothing here answers to that method
+  const Route* nearest = nullptr;  // if that is so, one of this path, with another method
   std::vector<std::pair<std::string_view, std::string>> captured;  // {name} → its segment
   bool known_path = false;                                         // with another method
   Plane plane = Plane::control;                                    // of the path, known or not

@@ -44,6 +44,7 @@ TEST(Routes, AKnownPathWithAnotherMethodIsKnown) {
   const auto found = matched("DELETE", "/api/workflows/order-42");
   EXPECT_EQ(found.route, nullptr);
   EXPECT_TRUE(found.known_path);
+  EXPECT_EQ(found["workflow"], "order-42");
   EXPECT_EQ(found.plane, Plane::workflows);
 }
 
@@ -55,9 +56,20 @@ TEST(Routes, WhatIsNotThereIsOfThePlaneItWouldBeIn) {
 
 TEST(Routes, OtherTargetsAreNoPaths) {
   for (const auto* target :
-       {"", "*", "/", "/apis/x", "http://host/api/health", "/api/%", "/api/%2", "/api/%zz"}) {
+       {"", "*", "/", "/apis/x", "http://host/api/health"}) {
     EXPECT_FALSE(parse_path(target)) << target;
   }
+}
+
+TEST(Routes, ABrokenEscapeLeadsNowhereButIsKnownByItsNeighbours) {
+  for (const auto* target : {"/api/health/%", "/api/workflows/%2", "/api/workflows/a/signal/%zz"}) {
+    const auto found = matched("POST", target);
+    EXPECT_EQ(found.route, nullptr) << target;
+    EXPECT_FALSE(found.known_path) << target;
+  }
+  const auto found = matched("POST", "/api/workflows/a/signal/%zz");
+  EXPECT_EQ(found.nearest->operation, Operation::signal);
+  EXPECT_EQ(found["workflow"], "a");
 }
 
 TEST(Routes, NoTwoAnswerToTheSameRequest) {
