@@ -64,6 +64,7 @@ class Exporter {
     sight_.history_bytes = history_size(in_.commits).size_bytes;
     summary_ = views::summarize(account_, sight_);
     Value bundle = DW_TRY(contents());
+    keep_later_of_twins(bundle);
     const auto payloads = find_payloads(bundle);
     const auto redaction = DW_TRY(redacted(bundle));
     auto& map = *bundle.if_map();
@@ -185,7 +186,8 @@ class Exporter {
     return values;
   }
 
-  // Where an exception was thrown is not recorded; the keys are there for readers of other engines.
+  // The rows operators see. Where an exception was thrown is not recorded; the keys are there for
+  // readers of other engines.
   Value failures() const {
     Value::Array values;
     for (const auto& failure : views::failure_rows(account_, sight_.foreign)) {
@@ -197,7 +199,7 @@ class Exporter {
       row("exception_resolution_source", resolution.source);
       row("exception_resolution_error", resolution.error);
       row("exception_replay_blocked", resolution.replay_blocked);
-      row("file", "")("line", Value{})("trace_preview", "");
+      row("file", "")("line", Value{});
       Value more = row.take();
       std::ranges::move(*more.if_map(), std::back_inserter(*value.if_map()));
       values.push_back(std::move(value));

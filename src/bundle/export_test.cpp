@@ -2,6 +2,7 @@
 
 #include "bundle/bundled.hpp"
 #include "bundle/tree.hpp"
+#include "history/one_of_each.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -230,6 +231,19 @@ TEST(Export, FailuresKeepTheirIdNameMessagePropertiesSourceAndOrder) {
   EXPECT_EQ(text_at(first, "history_authority"), "typed_history");
   EXPECT_EQ(shown(bundle, "failures.1.id"), "f2");
   EXPECT_EQ(shown(bundle, "failures.1.handled"), "false");
+}
+
+TEST(Export, SaysEveryKeyOnceAndKeepsWhereAFailureComesFrom) {
+  auto start = workflow_started("invoice");
+  start.memo = Value{Value::Map{{"note", "first"}, {"by", "ann"}, {"note", "second"}}};
+  auto lost = failure("gave up");
+  lost.stack_trace = "at charge\n";
+  const Value bundle = bundle_of(looking_at(
+      {start, activity_scheduled("a1"), activity_started("a1", "at1"),
+       activity_failed("a1", "at1", "f1", full_failure()), workflow_failed("f2", lost)}));
+  EXPECT_EQ(bundle::find_twin(bundle), std::nullopt);
+  EXPECT_EQ(shown(bundle, "failures.1.trace_preview"), "at charge\n");
+  EXPECT_EQ(shown(bundle, "workflow.memo"), R"({"by":"ann","note":"second"})");
 }
 
 // proves: E-74

@@ -34,6 +34,11 @@ Result<BundledRun> events_of_parsed(const Value& bundle) {
     return Error{ErrorCode::invalid_argument,
                  "this is no history bundle: it lacks a run or events"};
   }
+  if (const auto twin = find_twin(bundle)) {
+    return Error{
+        ErrorCode::invalid_argument,
+        fmt::format("the bundle says {} twice, and readers disagree on which counts", *twin)};
+  }
   BundledRun run{RunId{*run_id->if_string()}, {}};
   std::int64_t sequence = 0;
   for (const Value& row : *rows->if_array()) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 namespace dw::bundle {
 namespace {
@@ -47,7 +48,61 @@ void expand(const Value& at, std::string_view pattern, const std::string& so_far
   for (std::size_t i = 0; items && i < items->size(); ++i) below((*items)[i], std::to_string(i));
 }
 
+// The entries of an object by key, those of one key in their order.
+template <typename Map>
+auto by_key(Map& map) {
+  std::vector<decltype(map.data())> entries;
+  entries.reserve(map.size());
+  for (auto& entry : map) entries.push_back(&entry);
+  std::ranges::stable_sort(entries, {}, [](const auto* entry) { return entry->first; });
+  return entries;
+}
+bool same_key(const Value::Map::value_type* left, const Value::Map::value_type* right) {
+  return left->first == right->first;
+}
+
 }  // namespace
+
+std::optional<std::string> find_twin(const Value& root) {
+  const auto below = [](const Value& next, std::string_view name) {
+    auto found = find_twin(next);
+    if (found) found->insert(0, std::string{name} + ".");
+    return found;
+  };
+  if (const auto* items = root.if_array()) {
+    for (std::size_t i = 0; i < items->size(); ++i) {
+      if (auto found = below((*items)[i], std::to_string(i))) return found;
+    }
+  }
+  const auto* map = root.if_map();
+  if (!map) return std::nullopt;
+  const auto entries = by_key(*map);
+  const auto twin = std::ranges::adjacent_find(entries, same_key);
+  if (twin != entries.end()) return (*twin)->first;
+  for (const auto& [key, value] : *map) {
+    if (auto found = below(value, key)) return found;
+  }
+  return std::nullopt;
+}
+
+void keep_later_of_twins(Value& root) {
+  if (auto* items = root.if_array()) std::ranges::for_each(*items, keep_later_of_twins);
+  auto* map = root.if_map();
+  if (!map) return;
+  std::set<const void*> earlier;
+  const auto entries = by_key(*map);
+  for (std::size_t i = 1; i < entries.size(); ++i) {
+    if (same_key(entries[i - 1], entries[i])) earlier.insert(entries[i - 1]);
+  }
+  if (!earlier.empty()) {
+    Value::Map kept;
+    for (auto& entry : *map) {
+      if (!earlier.contains(&entry)) kept.push_back(std::move(entry));
+    }
+    *map = std::move(kept);
+  }
+  for (auto& entry : *map) keep_later_of_twins(entry.second);
+}
 
 std::string text_at(const Value& value, std::string_view key) {
   const Value* found = value.find(key);

@@ -22,6 +22,13 @@ std::optional<Payload> envelope(const Value& value);
 const Value* find_at(const Value& root, std::string_view path);
 Value* find_at(Value& root, std::string_view path);
 
+// Where an object says a key twice, which other readers understand in other ways; absent when every
+// key is said once.
+std::optional<std::string> find_twin(const Value& root);
+// What a caller said twice, in a memo say, is said once from here on: the later one, which counts
+// everywhere.
+void keep_later_of_twins(Value& root);
+
 // Every path the pattern stands for in this tree, in order; those that lead to null are left out.
 std::vector<std::string> paths_of(const Value& root, std::string_view pattern);
 

@@ -228,6 +228,11 @@ Verification verify_bundle(std::string_view text, const VerifyOptions& options) 
   Verification verification;
   Findings findings;
   if (parsed && parsed->if_map()) {
+    if (const auto twin = find_twin(*parsed)) {
+      findings.error("bundle.duplicate_key",
+                     fmt::format("{} is said twice, and readers disagree on which counts", *twin),
+                     *twin);
+    }
     check_envelope(*parsed, findings);
     check_sections(*parsed, findings);
     check_workflow(*parsed, findings);

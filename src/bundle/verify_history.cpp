@@ -133,6 +133,7 @@ void check_facts(const Value& bundle, const Value::Array& events, Findings& find
   const auto invalid = [&](const Error& error) {
     findings.error("history_events.facts_invalid", error.message, "history_events");
   };
+  if (find_twin(bundle)) return;  // which is found elsewhere, and cannot be read
   const auto run = events_of_parsed(bundle);
   if (!run) return invalid(run.error());
   if (const auto folded = history::fold(events_of(run->commits)); !folded) {

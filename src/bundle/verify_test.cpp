@@ -50,7 +50,7 @@ RC_GTEST_PROP(Verify, WhateverHappenedIsExportedWholeAndReadBack, ()) {
   inputs.sight.now = story.state().last_recorded_at;
   const auto text = bundle::export_bundle(inputs);
   RC_ASSERT(text.has_value());
-  RC_ASSERT(verify_bundle(*text).findings.empty());
+  RC_ASSERT(verify_bundle(*text).findings.empty());  // so no key is said twice, either
   const auto read = bundle::events_of_bundle(*text);
   RC_ASSERT(read && read->run_id == inputs.run_id && read->commits == inputs.commits);
 }
@@ -74,6 +74,14 @@ TEST(Verify, WhatIsNoBundleIsUnparseable) {
   EXPECT_EQ(findings("{"), Lines{"error bundle.unparseable"});
   EXPECT_EQ(findings("[]"), Lines{"error bundle.unparseable"});
   EXPECT_EQ(verify_bundle("{}").status(), "failed");
+}
+
+TEST(Verify, AKeySaidTwiceIsRefusedWhereverItIs) {
+  auto text = a_bundle();
+  text.insert(text.find(R"("run_id")"), R"("run_id":"another",)");
+  EXPECT_THAT(findings(text), ::testing::Contains("error bundle.duplicate_key"));
+  EXPECT_EQ(verify_bundle(text).findings.front().path, "workflow.run_id");
+  EXPECT_FALSE(bundle::events_of_bundle(text));
 }
 
 TEST(Verify, TheEnvelopeIsOurs) {
