@@ -132,7 +132,7 @@ void Dispatch::update(store::InstanceKey instance, engine::UpdateCommand command
 }
 
 void Dispatch::query(store::InstanceKey instance, std::optional<RunId> run, std::string name,
-                     Payload arguments, Reply<Payload> reply) {
+                     Payload arguments, Reply<QueryReply> reply) {
   QueryJob job{std::move(name), std::move(arguments), std::move(reply), run.has_value()};
   if (run) return on_run({std::move(instance), *std::move(run)}, std::move(job));
   on_instance(std::move(instance), std::move(job));

@@ -68,7 +68,7 @@ class Dispatch final : private ShardListener {
   void update(store::InstanceKey instance, engine::UpdateCommand command, bool until_completed,
               Reply<UpdateReply> reply, std::optional<Duration> patience = {});
   void query(store::InstanceKey instance, std::optional<RunId> run, std::string name,
-             Payload arguments, Reply<Payload> reply);
+             Payload arguments, Reply<QueryReply> reply);
   void signal_with_start(engine::StartCommand start, engine::SignalCommand signal,
                          Reply<SignalWithStartReply> reply);
   // Looks for runs that miss a task and brings it back.

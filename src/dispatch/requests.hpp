@@ -48,6 +48,13 @@ struct UpdateEnd {
   Timestamp at;
 };
 
+// What a run's code answers, or what is wrong with the arguments it was asked with.
+struct QueryReply {
+  RunId run_id;
+  Payload result = {};
+  engine::ValidationErrors errors = {};  // then there is no result
+};
+
 struct SignalWithStartReply {
   engine::CommandOutcome start;
   engine::CommandOutcome signal;
@@ -222,7 +229,7 @@ struct UpdateJob {
 struct QueryJob {
   std::string name;
   Payload arguments;
-  Reply<Payload> reply;
+  Reply<QueryReply> reply;
   bool on_run = false;  // the caller named this very run, not its instance
   RunId looked = {};    // the run somebody has looked at, whether others went on with it
 };

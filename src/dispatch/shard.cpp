@@ -305,13 +305,9 @@ void Shard::query(Cell& cell, QueryJob job) {
               fmt::format("query '{}' is not declared by run {} of instance '{}'", job.name,
                           cell.run.id.str(), cell.address.instance.id.str())});
   }
-  auto bound = declared ? engine::check_arguments(*contract, job.arguments)
-                        : engine::CheckedArguments{job.arguments, {}};
+  auto bound = engine::check_arguments(declared ? *contract : Contract{}, job.arguments);
   if (!bound.errors.empty()) {
-    return job.reply(Error{
-        ErrorCode::invalid_argument,
-        fmt::format("query '{}' of instance '{}': {}", job.name, cell.address.instance.id.str(),
-                    to_json(engine::errors_value(bound.errors)))});
+    return job.reply(QueryReply{cell.run.id, {}, std::move(bound.errors)});
   }
   if (!parts_.workflows.knows(cell.run.state.start.workflow_type)) {
     return job.reply(Error{ErrorCode::code_unavailable,
@@ -333,20 +329,25 @@ void Shard::query(Cell& cell, QueryJob job) {
     looks_around(cell, asked);
     return;
   }
+  const auto answered = [run = cell.run.id](Result<Payload> result) -> Result<QueryReply> {
+    if (!result) return std::move(result).error();
+    return QueryReply{run, *std::move(result)};
+  };
   // Suspended with nothing to wake up for: its code stands where a replay would leave it.
   if (cell.warm && !cell.run.workflow_task) {
     const auto unseen = std::exchange(cell.unseen, {});
-    return job.reply(parts_.workflows.query_warm(cell.run.id, unseen, job.name, bound.arguments));
+    return job.reply(
+        answered(parts_.workflows.query_warm(cell.run.id, unseen, job.name, bound.arguments)));
   }
   if (cell.holds_history()) {
-    return job.reply(
-        parts_.workflows.query_replayed(cell.run.id, cell.unseen, job.name, bound.arguments));
+    return job.reply(answered(
+        parts_.workflows.query_replayed(cell.run.id, cell.unseen, job.name, bound.arguments)));
   }
-  parts_.reader.post([this, run = cell.run.id, job = std::move(job),
+  parts_.reader.post([this, answered, run = cell.run.id, job = std::move(job),
                       arguments = std::move(bound.arguments)]() mutable {
     auto loaded = parts_.store.load_run(run);
-    parts_.executor.post([this, run, job = std::move(job), arguments = std::move(arguments),
-                          loaded = std::move(loaded)]() mutable {
+    parts_.executor.post([this, answered, run, job = std::move(job),
+                          arguments = std::move(arguments), loaded = std::move(loaded)]() mutable {
       if (!loaded) return job.reply(loaded.error());
       if (!*loaded) {
         return job.reply(
@@ -354,7 +355,7 @@ void Shard::query(Cell& cell, QueryJob job) {
       }
       auto events = store::events_of((*loaded)->commits);
       if (!events) return job.reply(events.error());
-      job.reply(parts_.workflows.query_replayed(run, *events, job.name, arguments));
+      job.reply(answered(parts_.workflows.query_replayed(run, *events, job.name, arguments)));
     });
   });
 }

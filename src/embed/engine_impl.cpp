@@ -309,10 +309,10 @@ void EngineImpl::signal(const RunRef& run, SignalCall signal, Reply<CommandReply
 }
 
 Payload EngineImpl::query(const RunRef& run, std::string_view name, Payload arguments) {
-  Waiter<Payload> waiter;
+  Waiter<dispatch::QueryReply> waiter;
   dispatch_->query(to_key(run), std::nullopt, std::string{name}, std::move(arguments),
                    waiter.reply());
-  return waiter.get();
+  return to_result(name, run.instance_id, waiter.get());
 }
 
 UpdateInfo EngineImpl::update(const RunRef& run, const UpdateOptions& options,

@@ -84,6 +84,14 @@ void throw_if_refused(const dispatch::SignalWithStartReply& reply, const std::st
                                  to_json(engine::errors_value(reply.signal.errors)))}};
 }
 
+Payload to_result(std::string_view query, const std::string& instance_id,
+                  dispatch::QueryReply reply) {
+  if (reply.errors.empty()) return std::move(reply.result);
+  throw EngineError{{ErrorCode::invalid_argument,
+                     fmt::format("query '{}' of instance '{}': {}", query, instance_id,
+                                 to_json(engine::errors_value(reply.errors)))}};
+}
+
 UpdateInfo to_info(std::string_view update, dispatch::UpdateReply reply) {
   UpdateInfo info;
   info.update_id = std::move(reply.outcome.subject);

@@ -22,6 +22,9 @@ Closed to_closed(dispatch::ClosedRun run);
 std::optional<Error> start_refused(const dispatch::StartReply& reply);
 void throw_if_refused(const dispatch::SignalWithStartReply& reply, const std::string& instance_id,
                       const std::string& signal);
+// Throws what is wrong with the arguments.
+Payload to_result(std::string_view query, const std::string& instance_id,
+                  dispatch::QueryReply reply);
 UpdateInfo to_info(std::string_view update, dispatch::UpdateReply reply);
 // As far as that history knows of it; nothing when it does not.
 std::optional<UpdateInfo> find_update(std::span<const history::Event> events,

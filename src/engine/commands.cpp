@@ -6,6 +6,9 @@
 namespace dw::engine {
 namespace {
 
+// Of a run whose code has declared nothing: any name, and arguments by position.
+const Contract undeclared{};
+
 const Contract* find(const std::vector<Contract>& contracts, std::string_view name) {
   const auto found = std::ranges::find(contracts, name, &Contract::name);
   return found == contracts.end() ? nullptr : &*found;
@@ -32,17 +35,23 @@ std::optional<CommandOutcome> answered_before(const RunState& state, const std::
   return before;
 }
 
-bool reached(std::size_t count, std::int64_t limit) {
-  return limit > 0 && static_cast<std::int64_t>(count) >= limit;
+// Why these arguments cannot be taken as well as what waits already; nothing when they can.
+std::optional<FullLimit> no_room(const Payload& arguments, FullLimit waiting,
+                                 const Context& context) {
+  if (auto size = size_limit(arguments, context)) return size;
+  if (waiting.configured > 0 && waiting.current >= waiting.configured) return waiting;
+  return std::nullopt;
 }
 
 }  // namespace
 
-CheckedArguments check_arguments(const Contract& contract, const Payload& given) {
-  if (!contract.parameters) return {given, {}};
+CheckedArguments check_arguments(const Contract& contract, const Payload& given,
+                                 bool whole_if_unnamed) {
   const auto value = decode(given);
+  if (!contract.parameters && (!value || value->if_array())) return {given, {}};
   if (!value) return {given, {{"arguments", {value.error().message}}}};
-  auto bound = bind_arguments(contract, *value);
+  const bool whole = whole_if_unnamed && !contract.parameters && value->if_map();
+  auto bound = bind_arguments(contract, whole ? Value{Value::Array{*value}} : *value);
   if (!bound.ok()) return {given, std::move(bound.errors)};
   Value normal{std::move(bound.arguments)};
   if (normal == *value) return {given, {}};
@@ -82,8 +91,8 @@ CommandDecision decide_signal(const Run& run, const SignalCommand& command,
   facts.context = command.context;
   const std::string signal_id = context.ids.ulid();
 
-  const auto refuse = [&](std::string outcome, std::string reason, ValidationErrors errors = {}) {
-    result.reply = rejected(facts, std::move(outcome), std::move(reason));
+  const auto refuse = [&](CommandOutcome why, ValidationErrors errors = {}) {
+    result.reply = std::move(why);
     result.reply.subject = signal_id;
     result.reply.errors = std::move(errors);
     result.refusal =
@@ -92,25 +101,23 @@ CommandDecision decide_signal(const Run& run, const SignalCommand& command,
     return result;
   };
   if (auto why = not_addressed(run, command.requested_run)) {
-    return refuse(why->first, why->second);
+    return refuse(rejected(facts, why->first, why->second));
   }
-  Payload arguments = command.arguments;
-  if (const auto& declared = state.start.declared) {
-    const Contract* contract = find_signal(*declared, command.name);
-    if (!contract) return refuse("rejected_unknown_signal", "unknown_signal");
-    auto checked = check_arguments(*contract, command.arguments);
-    if (!checked.errors.empty()) {
-      return refuse("rejected_invalid_arguments", "invalid_signal_arguments",
-                    std::move(checked.errors));
-    }
-    arguments = std::move(checked.arguments);
+  const auto& declared = state.start.declared;
+  const Contract* contract = declared ? find_signal(*declared, command.name) : &undeclared;
+  if (!contract) return refuse(rejected(facts, "rejected_unknown_signal", "unknown_signal"));
+  auto checked = check_arguments(*contract, command.arguments, command.whole_if_unnamed);
+  if (!checked.errors.empty()) {
+    return refuse(rejected(facts, "rejected_invalid_arguments", "invalid_signal_arguments"),
+                  std::move(checked.errors));
   }
-  if (too_large(arguments, context) ||
-      reached(state.signals.size(), context.settings.limits.pending_signals)) {
-    return refuse({}, "structural_limit_exceeded");
+  const FullLimit waiting{"pending_signal_count", std::ssize(state.signals),
+                          context.settings.limits.pending_signals};
+  if (const auto full = no_room(checked.arguments, waiting, context)) {
+    return refuse(rejected(facts, *full));
   }
 
-  SignalReceived event{facts, SignalId{signal_id}, command.name, std::move(arguments), {}};
+  SignalReceived event{facts, SignalId{signal_id}, command.name, std::move(checked.arguments), {}};
   const bool queued =
       std::ranges::find(state.signals, command.name, &PendingSignal::name) != state.signals.end();
   if (!queued) {
@@ -140,41 +147,44 @@ CommandDecision decide_update(const Run& run, const UpdateCommand& command,
   const UpdateId id{context.ids.ulid()};
 
   // On a run that is there, a refusal is an event of it.
-  const auto refuse = [&](std::string outcome, std::string reason, ValidationErrors errors = {}) {
-    UpdateRejected event{facts, id, command.name, command.arguments, outcome, reason, {}};
+  const auto refuse = [&](CommandOutcome why, ValidationErrors errors = {}) {
+    UpdateRejected event{
+        facts, id, command.name, command.arguments, why.outcome, why.rejection_reason, {}};
     // What is too large to be accepted is too large to be kept: an empty list stands for it.
     if (too_large(command.arguments, context)) {
       event.arguments = {std::string{json_codec}, "[]"};
     }
     if (!errors.empty()) event.validation_errors = errors_value(errors);
     result.decision.events.emplace_back(std::move(event));
-    result.reply = rejected(facts, std::move(outcome), std::move(reason));
+    result.reply = std::move(why);
     result.reply.subject = id.str();
     result.reply.errors = std::move(errors);
     return result;
   };
   if (auto why = not_addressed(run, command.requested_run)) {
-    return refuse(why->first, why->second);
+    return refuse(rejected(facts, why->first, why->second));
   }
-  const Contract* contract =
-      state.start.declared ? find(state.start.declared->updates, command.name) : nullptr;
-  const bool anything_goes = !state.start.declared && command.any_name;
-  if (!contract && !anything_goes) return refuse("rejected_unknown_update", "unknown_update");
-  auto checked = contract ? check_arguments(*contract, command.arguments)
-                          : CheckedArguments{command.arguments, {}};
+  const auto& declared = state.start.declared;
+  const Contract* contract = declared           ? find(declared->updates, command.name)
+                             : command.any_name ? &undeclared
+                                                : nullptr;
+  if (!contract) return refuse(rejected(facts, "rejected_unknown_update", "unknown_update"));
+  auto checked = check_arguments(*contract, command.arguments, command.whole_if_unnamed);
   if (!checked.errors.empty()) {
-    return refuse("rejected_invalid_arguments", "invalid_update_arguments",
+    return refuse(rejected(facts, "rejected_invalid_arguments", "invalid_update_arguments"),
                   std::move(checked.errors));
   }
   if (!command.definition_available) {
-    return refuse("rejected_workflow_definition_unavailable", "workflow_definition_unavailable");
+    return refuse(rejected(facts, "rejected_workflow_definition_unavailable",
+                           "workflow_definition_unavailable"));
   }
   if (!state.signals.empty() && !context.settings.updates_queue_behind_signals) {
-    return refuse("rejected_pending_signal", "earlier_signal_pending");
+    return refuse(rejected(facts, "rejected_pending_signal", "earlier_signal_pending"));
   }
-  if (too_large(checked.arguments, context) ||
-      reached(state.updates.size(), context.settings.limits.pending_updates)) {
-    return refuse({}, "structural_limit_exceeded");
+  const FullLimit waiting{"pending_update_count", std::ssize(state.updates),
+                          context.settings.limits.pending_updates};
+  if (const auto full = no_room(checked.arguments, waiting, context)) {
+    return refuse(rejected(facts, *full));
   }
   result.decision.events.emplace_back(
       UpdateAccepted{facts, id, command.name, std::move(checked.arguments)});

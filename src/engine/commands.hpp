@@ -79,6 +79,7 @@ struct SignalCommand {
   CommandId command_id = {};  // empty: minted
   Shared<history::CommandContext> context = {};
   std::string request_id = {};
+  bool whole_if_unnamed = false;  // a map is one argument where no contract names its entries
 };
 
 struct UpdateCommand {
@@ -88,7 +89,8 @@ struct UpdateCommand {
   bool definition_available = true;  // somebody can run its body
   std::string source = "native";
   std::string request_id = {};
-  bool any_name = false;  // a run that declares nothing takes whatever comes
+  bool any_name = false;          // a run that declares nothing takes whatever comes
+  bool whole_if_unnamed = false;  // as of a signal
 };
 
 // ---- asked by workflow code, one for each step it took since it last parked

@@ -76,6 +76,14 @@ struct Decision {
   bool empty() const { return events.empty() && tasks.empty() && !wake; }
 };
 
+// Why there is no room for something: what one run may hold of it, and what there is.
+struct FullLimit {
+  std::string_view kind;     // pending_signal_count, payload_size, …
+  std::int64_t current = 0;  // of a payload: its own size
+  std::int64_t configured = 0;
+  friend bool operator==(const FullLimit&, const FullLimit&) = default;
+};
+
 // Words of the domain, as they stand in replies, rows and on the wire.
 struct CommandOutcome {
   bool accepted = true;
@@ -83,22 +91,24 @@ struct CommandOutcome {
   std::string rejection_reason;  // empty when accepted
   std::int64_t sequence = 0;     // of the command within its run; 0 when there is no run
   CommandId command_id;
-  std::string subject = {};      // the signal's or update's own id
-  ValidationErrors errors = {};  // what is wrong with the arguments
-  bool repeated = false;         // it was asked for before: this is the answer from then
+  std::string subject = {};             // the signal's or update's own id
+  ValidationErrors errors = {};         // what is wrong with the arguments
+  bool repeated = false;                // it was asked for before: this is the answer from then
+  std::optional<FullLimit> limit = {};  // with structural_limit_exceeded
   // The run it was decided on, and when; empty where there is none.
   RunId run_id = {};
   std::string workflow_type = {};
   std::optional<Timestamp> decided_at = {};
 };
 
-// Arguments as they are recorded: in declaration order, defaults filled in. Without a contract they
-// stay as they came, undecoded.
+// Arguments as they are recorded: in declaration order, defaults filled in. Without a contract a
+// list stays as it came, and so does what cannot be read here; names have nothing to be bound to.
 struct CheckedArguments {
   Payload arguments;
   ValidationErrors errors;
 };
-CheckedArguments check_arguments(const Contract& contract, const Payload& given);
+CheckedArguments check_arguments(const Contract& contract, const Payload& given,
+                                 bool whole_if_unnamed = false);
 
 // {"field": ["what is wrong", …]}
 Value errors_value(const ValidationErrors& errors);

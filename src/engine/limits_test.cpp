@@ -166,19 +166,21 @@ TEST(Limits, ATooLargeSignalToAChildEndsTheSender) {
 
 TEST(Limits, SignalsAndUpdatesQueueUpToALimit) {
   const std::vector<Told> started{declaring(approve_and_rename(), workflow_started("invoice"))};
-  given(started)
-      .with(only(&Limits::pending_signals, 1))
+  auto story = given(started);
+  story.with(only(&Limits::pending_signals, 1))
       .when(signal("approve", R"(["ann"])"), at("09:00"))
       .then_accepted("signal_received", 1)
       .when(signal("approve", R"(["bob"])"), at("09:00"))
       .then_rejected("structural_limit_exceeded", "", 2)
       .then_refusal("signal");
-  given(started)
-      .with(only(&Limits::pending_updates, 1))
+  EXPECT_EQ(story.reply().limit, (engine::FullLimit{"pending_signal_count", 1, 1}));
+  story = given(started);
+  story.with(only(&Limits::pending_updates, 1))
       .when(update("rename", R"(["ann"])"), at("09:00"))
       .then_accepted("", 1)
       .when(update("rename", R"(["bob"])"), at("09:00"))
       .then_rejected("structural_limit_exceeded", "", 2);
+  EXPECT_EQ(story.reply().limit, (engine::FullLimit{"pending_update_count", 1, 1}));
 }
 
 TEST(Limits, WhatIsTooLargeIsRefusedAndNotKept) {
@@ -188,6 +190,7 @@ TEST(Limits, WhatIsTooLargeIsRefusedAndNotKept) {
       .when(signal("approve", R"(["0123456789"])"), at("09:00"))
       .then_rejected("structural_limit_exceeded", "", 1)
       .then_refusal("signal");
+  EXPECT_EQ(story.reply().limit, (engine::FullLimit{"payload_size", 16, 9}));
   EXPECT_EQ(story.refusal().find("arguments"), nullptr);
   story.when(update("rename", R"(["0123456789"])"), at("09:00"))
       .then_rejected("structural_limit_exceeded", "", 2);

@@ -198,6 +198,11 @@ CommandOutcome accepted(const Command& command, std::string outcome) {
 CommandOutcome rejected(const Command& command, std::string outcome, std::string reason) {
   return {false, std::move(outcome), std::move(reason), command.sequence, command.id};
 }
+CommandOutcome rejected(const Command& command, const FullLimit& limit) {
+  CommandOutcome outcome = rejected(command, {}, "structural_limit_exceeded");
+  outcome.limit = limit;
+  return outcome;
+}
 
 std::string refusal_record(std::string_view command_type, const CommandOutcome& outcome,
                            std::string_view name, const Payload* arguments) {
@@ -236,9 +241,11 @@ std::optional<std::pair<std::string, std::string>> not_addressed(
   return std::nullopt;
 }
 
-bool too_large(const Payload& payload, const Context& context) {
+std::optional<FullLimit> size_limit(const Payload& payload, const Context& context) {
   const auto limit = context.settings.limits.payload_bytes;
-  return limit > 0 && static_cast<std::int64_t>(payload.bytes.size()) > limit;
+  const auto size = static_cast<std::int64_t>(payload.bytes.size());
+  if (limit <= 0 || size <= limit) return std::nullopt;
+  return FullLimit{"payload_size", size, limit};
 }
 
 void close_run(const Run& run, const Opened& opened, EventBody terminal, Decision& decision,

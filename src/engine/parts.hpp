@@ -51,6 +51,7 @@ inline Timestamp time_of(const Run& run, const Context& context) {
 Command next_command(std::int64_t last_sequence, std::string source, const Context& context);
 CommandOutcome accepted(const Command& command, std::string outcome);
 CommandOutcome rejected(const Command& command, std::string outcome, std::string reason);
+CommandOutcome rejected(const Command& command, const FullLimit& limit);
 
 // A command that was refused, as the intake stream keeps it. Arguments too large to be stored are
 // left out.
@@ -64,7 +65,11 @@ CommandDecision refused(std::string_view command_type, CommandOutcome outcome);
 std::optional<std::pair<std::string, std::string>> not_addressed(
     const Run& run, const std::optional<RunId>& requested);
 
-bool too_large(const Payload& payload, const Context& context);
+// What keeps that payload out; nothing when it may be stored.
+std::optional<FullLimit> size_limit(const Payload& payload, const Context& context);
+inline bool too_large(const Payload& payload, const Context& context) {
+  return size_limit(payload, context).has_value();
+}
 
 // What a batch of steps opened before it closed the run, not yet part of the run's state.
 struct Opened {

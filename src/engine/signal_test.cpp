@@ -93,6 +93,28 @@ TEST(DecideSignal, ARunWithoutAContractTakesAnyName) {
       .then({signal_received("id2", "whatever", command("id1", 1), "[1,2]")});
 }
 
+TEST(DecideSignal, WithoutAContractArgumentsComeByPositionAndNamesBindToNothing) {
+  auto story = given({workflow_started("invoice")});
+  story.when(signal("whatever", R"({"who":"ann"})"), at("09:01"))
+      .then_rejected("invalid_signal_arguments", "rejected_invalid_arguments", 1)
+      .then_refusal("signal");
+  EXPECT_EQ(story.reply().errors.front().first, "arguments");
+  story.when(signal("whatever", "7"), at("09:01"))
+      .then_rejected("invalid_signal_arguments", "rejected_invalid_arguments", 2);
+  story.when(engine::SignalCommand{"whatever", {"elsewhere", "{}"}}, at("09:01")).then_wakes();
+}
+
+TEST(DecideSignal, AnEventIsOneArgumentWhereNobodyNamesItsEntries) {
+  auto event = signal("approve", R"({"who":"ann"})");
+  event.whole_if_unnamed = true;
+  auto story = given({workflow_started("invoice")});
+  story.when(event, at("09:01"))
+      .then({signal_received("id2", "approve", command("id1", 1), R"([{"who":"ann"}])")});
+  given(declared_run())
+      .when(event, at("09:01"))
+      .then({signal_received("id2", "approve", command("id1", 2), R"(["ann",1])")});
+}
+
 // proves: E-75
 TEST(DecideSignal, NotCurrentIsSaidBeforeNotActiveAndThatBeforeUnknown) {
   auto story = given(declared_run({workflow_completed()}));

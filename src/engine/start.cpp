@@ -50,13 +50,13 @@ std::optional<CommandOutcome> refusal_to_open(const StartCommand& command, const
                                               const Context& context) {
   std::optional<CommandOutcome> refused;
   const bool hosts = command.hosted.has_value();
+  const Payload& arguments = hosts ? command.hosted->arguments : command.arguments;
   if (hosts != (command.workflow_type == standalone_type)) {
     refused = rejected(facts, "rejected_reserved_workflow_type", "reserved_workflow_type");
   } else if (command.compatibility_blocked) {
     refused = rejected(facts, "rejected_compatibility_blocked", "compatibility_blocked");
-  } else if (too_large(command.arguments, context) ||
-             (hosts && too_large(command.hosted->arguments, context))) {
-    refused = rejected(facts, {}, "structural_limit_exceeded");
+  } else if (const auto full = size_limit(arguments, context)) {
+    refused = rejected(facts, *full);
   }
   if (refused) refused->sequence = 0;
   return refused;

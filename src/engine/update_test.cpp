@@ -88,6 +88,14 @@ TEST(DecideUpdate, ARunWithoutAContractKnowsNone) {
       .then_rejected("unknown_update", "rejected_unknown_update", 1);
 }
 
+TEST(DecideUpdate, WhoTakesAnyNameTakesArgumentsByPositionOnly) {
+  auto named = update("whatever", R"({"name":"bob"})");
+  named.any_name = true;
+  given({workflow_started("invoice")})
+      .when(named, at("09:01"))
+      .then_rejected("invalid_update_arguments", "rejected_invalid_arguments", 1);
+}
+
 // proves: E-37
 TEST(DecideUpdate, BadArgumentsAreToldThoughNobodyCouldRunIt) {
   auto wrong = update("rename", "[7]");

@@ -59,6 +59,17 @@ int status_of_rejection(std::string_view reason) {
   return 409;
 }
 
+Value::Map errors_of_arguments(Value errors) {
+  return {{"validation_errors", errors}, {"errors", std::move(errors)}};
+}
+
+Value::Map limit_facts(const engine::CommandOutcome& outcome) {
+  if (!outcome.limit) return {};
+  return {{"limit_kind", outcome.limit->kind},
+          {"current_value", outcome.limit->current},
+          {"configured_limit", outcome.limit->configured}};
+}
+
 std::string_view wire_reason(std::string_view reason) {
   if (reason == "instance_already_started") return "duplicate_not_allowed";
   if (reason == "instance_not_started") return "instance_not_found";

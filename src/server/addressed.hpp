@@ -1,5 +1,6 @@
 // Whom a call is about, and how its failure is told. For the services of this room.
 #pragma once
+#include "engine/decide.hpp"
 #include "server/front_desk.hpp"
 #include "server/run_look.hpp"
 
@@ -17,6 +18,11 @@ std::optional<Answer> absent(const FoundRun& found, const Call& call);
 // know it.
 int status_of_rejection(std::string_view reason);
 std::string_view wire_reason(std::string_view reason);
+// What is wrong with the arguments of a signal, query or update, under both names that its readers
+// know.
+Value::Map errors_of_arguments(Value errors);
+// What a run may hold, for callers who met the limit; nothing for others.
+Value::Map limit_facts(const engine::CommandOutcome& outcome);
 // What went wrong on our side of the desk, or on the way to the disk.
 Answer failed(const Error& error, const Call& call);
 

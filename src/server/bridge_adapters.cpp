@@ -178,6 +178,7 @@ Call control_call(const Call& call, std::vector<std::string> path, Value::Map bo
   asked.match = match("POST", {std::move(path), {}});
   asked.ns = call.ns;
   asked.client = call.client;
+  asked.is_event = true;
   asked.body = std::move(body);
   if (const Value* input = call.field("input")) asked.body.emplace_back("input", *input);
   return asked;

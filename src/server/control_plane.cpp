@@ -31,7 +31,6 @@ void replace(Value::Map& body, std::string_view key, Value value) {
 
 Value::Map outcome_body(const Call& call, const engine::CommandOutcome& outcome) {
   const auto requested = run_of(call);
-  const bool wrong = !outcome.errors.empty();
   Value::Map body{
       {"workflow_id", call.match["workflow"]},
       {"run_id", requested ? Value{requested->view()} : text_or_null(outcome.run_id.view())},
@@ -45,14 +44,19 @@ Value::Map outcome_body(const Call& call, const engine::CommandOutcome& outcome)
       {"requested_run_id", requested ? Value{requested->view()} : Value{}},
       {"resolved_run_id", text_or_null(outcome.run_id.view())},
       {"reason", outcome.accepted ? Value{} : Value{wire_reason(outcome.rejection_reason)}},
-      {"rejection_reason", text_or_null(outcome.rejection_reason)},
-      {"validation_errors", wrong ? engine::errors_value(outcome.errors) : Value{}}};
+      {"rejection_reason", text_or_null(outcome.rejection_reason)}};
   if (outcome.repeated) body.emplace_back("repeated", true);
   if (!outcome.accepted) {
     body.emplace_back("message", fmt::format("'{}' was refused: {}", name_of(call.operation()),
                                              outcome.rejection_reason));
   }
-  if (wrong) body.emplace_back("errors", engine::errors_value(outcome.errors));
+  std::ranges::move(limit_facts(outcome), std::back_inserter(body));
+  if (outcome.errors.empty()) {
+    body.emplace_back("validation_errors", Value{});
+  } else {
+    std::ranges::move(errors_of_arguments(engine::errors_value(outcome.errors)),
+                      std::back_inserter(body));
+  }
   return body;
 }
 
@@ -61,9 +65,10 @@ Answer outcome_answer(const Call& call, const engine::CommandOutcome& outcome, i
   return {status, outcome_body(call, outcome)};
 }
 
-Answer query_answer(const Call& call, const Payload& result) {
+Answer query_answer(const Call& call, const RunId& run, const Payload& result) {
   return {200,
           {{"workflow_id", call.match["workflow"]},
+           {"run_id", run.view()},
            {"query_name", call.match["name"]},
            {"result", projection_of(result)},
            {"result_envelope", envelope_of(result)}}};
@@ -108,6 +113,24 @@ Answer update_answer(const Call& call, const dispatch::UpdateReply& update,
     replace(answer.body, "outcome", "update_completed");
   }
   return answer;
+}
+
+Answer bad_arguments(const Call& call, Value errors) {
+  const auto kind = name_of(call.operation());
+  return refusal(422, fmt::format("invalid_{}_arguments", kind),
+                 fmt::format("{} '{}' of workflow '{}' was asked for with wrong arguments: {}",
+                             kind, call.match["name"], call.match["workflow"], to_json(errors)),
+                 errors_of_arguments(errors));
+}
+
+// Names are for plain JSON: an envelope holds a list. What is kept elsewhere is for its reader.
+std::optional<Answer> not_a_list(const Call& call, const Payload& arguments) {
+  const Value* input = call.field("input");
+  if (!input || !is_envelope(*input)) return std::nullopt;
+  const auto value = decode(arguments);
+  if (!value || value->if_array()) return std::nullopt;
+  return bad_arguments(
+      call, Value::Map{{"input", Value::Array{"an envelope must hold a list of arguments"}}});
 }
 
 // Names are said in the path; anything printable of a sensible length will do.
@@ -269,10 +292,12 @@ void ControlPlane::signal(const Call& call, Reply reply) {
   engine::SignalCommand command;
   command.name = call.match["name"];
   command.arguments = fields.arguments(Named::as_map);
+  command.whole_if_unnamed = call.is_event;
   command.requested_run = run_of(call);
   command.source = "control_plane";
   command.request_id = fields.text("request_id", longest_request_id);
   if (!fields.fine()) return reply(fields.errors());
+  if (auto no = not_a_list(call, command.arguments)) return reply(*std::move(no));
   parts_.dispatch.signal(instance_of(call), std::move(command),
                          [call = call.without_body(),
                           reply = std::move(reply)](Result<engine::CommandOutcome> outcome) {
@@ -286,6 +311,7 @@ void ControlPlane::query(const Call& call, Reply reply) {
   Fields fields{call};
   auto arguments = fields.arguments(Named::as_map);
   if (!fields.fine()) return reply(fields.errors());
+  if (auto no = not_a_list(call, arguments)) return reply(*std::move(no));
   if (!run_of(call)) return ask(call, std::move(arguments), std::move(reply));
   // A run that is named must be one of this workflow's.
   parts_.reader.post([this, call, arguments = std::move(arguments), reply = std::move(reply)] {
@@ -299,24 +325,29 @@ void ControlPlane::query(const Call& call, Reply reply) {
 }
 
 void ControlPlane::ask(const Call& call, Payload arguments, Reply reply) {
-  parts_.dispatch.query(instance_of(call), run_of(call), std::string{call.match["name"]}, arguments,
-                        [this, call, arguments, reply = std::move(reply)](Result<Payload> result) {
-                          if (result) return reply(query_answer(call, *result));
-                          const Error& error = result.error();
-                          switch (error.code) {
-                            case ErrorCode::unknown_query:
-                              return reply(refusal(404, "rejected_unknown_query", error.message));
-                            case ErrorCode::code_unavailable:
-                              return ask_worker(call, arguments, reply);
-                            case ErrorCode::invalid_argument:
-                              return reply(refusal(422, "invalid_query_arguments", error.message));
-                            case ErrorCode::query_failed:
-                            case ErrorCode::replay_blocked:
-                              return reply(refusal(409, "query_rejected", error.message));
-                            default:
-                              return reply(failed(error, call));
-                          }
-                        });
+  parts_.dispatch.query(
+      instance_of(call), run_of(call), std::string{call.match["name"]}, arguments,
+      [this, call, arguments, reply = std::move(reply)](Result<dispatch::QueryReply> answered) {
+        if (answered && answered->errors.empty()) {
+          return reply(query_answer(call, answered->run_id, answered->result));
+        }
+        if (answered) return reply(bad_arguments(call, engine::errors_value(answered->errors)));
+        const Error& error = answered.error();
+        switch (error.code) {
+          case ErrorCode::unknown_query:
+            return reply(refusal(404, "rejected_unknown_query", error.message));
+          case ErrorCode::code_unavailable:
+            return ask_worker(call, arguments, reply);
+          case ErrorCode::invalid_argument:
+          case ErrorCode::conversion_failed:
+            return reply(refusal(422, "invalid_query_arguments", error.message));
+          case ErrorCode::query_failed:
+          case ErrorCode::replay_blocked:
+            return reply(refusal(409, "query_rejected", error.message));
+          default:
+            return reply(failed(error, call));
+        }
+      });
 }
 
 // The run's code is elsewhere: a worker is shown its history and answers from that.
@@ -339,9 +370,7 @@ void ControlPlane::ask_worker(const Call& call, Payload arguments, Reply reply) 
     parts_.queries.ask(*std::move(question),
                        [call, run = (*loaded)->row.run_id, reply](QueryTasks::Outcome outcome) {
                          if (outcome.result) {
-                           Answer answer = query_answer(call, *outcome.result);
-                           answer.body.emplace_back("run_id", run.view());
-                           return reply(std::move(answer));
+                           return reply(query_answer(call, run, *outcome.result));
                          }
                          reply(refusal(outcome.status, outcome.reason, std::move(outcome.message),
                                        std::move(outcome.more)));
@@ -355,6 +384,7 @@ void ControlPlane::update(const Call& call, Reply reply) {
   engine::UpdateCommand command;
   command.name = call.match["name"];
   command.arguments = fields.arguments(Named::as_map);
+  command.whole_if_unnamed = call.is_event;
   command.requested_run = run_of(call);
   command.source = "control_plane";
   command.request_id = fields.text("request_id", longest_request_id);
@@ -364,6 +394,7 @@ void ControlPlane::update(const Call& call, Reply reply) {
   wish.seconds = fields.whole("wait_timeout_seconds", 1, 3600).value_or(update_patience.count());
   fields.refuse({"wait_policy"});
   if (!fields.fine()) return reply(fields.errors());
+  if (auto no = not_a_list(call, command.arguments)) return reply(*std::move(no));
   parts_.admission.admit(
       call, std::move(command),
       [this, call = call.without_body(), wish, reply](engine::UpdateCommand admitted) {

@@ -86,11 +86,15 @@ Answer start_answer(Value::Map about, const RunId& run, const engine::CommandOut
   about.emplace_back("outcome", outcome.outcome);
   if (outcome.accepted) return {outcome.outcome == "started_new" ? 201 : 200, std::move(about)};
   about.emplace_back("reason", wire_reason(outcome.rejection_reason));
+  std::ranges::move(limit_facts(outcome), std::back_inserter(about));
+  const std::string& id = *about.front().second.if_string();
+  const bool taken = outcome.outcome == "rejected_duplicate";
   about.emplace_back(
       "message",
-      fmt::format("workflow '{}' has been started before; pick another id, or duplicate_policy "
-                  "use-existing while it is open",
-                  *about.front().second.if_string()));
+      taken ? fmt::format("workflow '{}' has been started before; pick another id, or "
+                          "duplicate_policy use-existing while it is open",
+                          id)
+            : fmt::format("workflow '{}' was not started: {}", id, outcome.rejection_reason));
   return {status_of_rejection(outcome.rejection_reason), std::move(about)};
 }
 
@@ -166,8 +170,10 @@ void ControlPlane::start_with(const Call& call, engine::StartCommand command,
             fmt::format("workflow '{}' was not started: its signal was refused ({})",
                         *about.front().second.if_string(), sent.rejection_reason),
             {{"signal_outcome", sent.outcome}, {"rejection_reason", sent.rejection_reason}});
+        std::ranges::move(limit_facts(sent), std::back_inserter(no.body));
         if (!sent.errors.empty()) {
-          no.body.emplace_back("validation_errors", engine::errors_value(sent.errors));
+          std::ranges::move(errors_of_arguments(engine::errors_value(sent.errors)),
+                            std::back_inserter(no.body));
         }
         reply(std::move(no));
       });

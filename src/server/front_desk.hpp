@@ -25,6 +25,7 @@ struct Call {
   Value::Map body;
   std::optional<std::weak_ptr<const void>> client = {};  // expires when the caller hangs up
   Caller caller = {};
+  bool is_event = false;  // from outside: it may not know what its target names its arguments
 
   Operation operation() const { return match.route->operation; }
   std::optional<std::string> parameter(std::string_view name) const {
@@ -34,7 +35,7 @@ struct Call {
   // Null when the body has no such field, or has null there.
   const Value* field(std::string_view name) const;
   // Whom it is about, for those who have read the rest.
-  Call without_body() const { return {match, {}, ns, {}, client, caller}; }
+  Call without_body() const { return {match, {}, ns, {}, client, caller, is_event}; }
 };
 
 using Reply = std::function<void(Answer answer)>;

@@ -1,5 +1,6 @@
 #include "server/query_tasks.hpp"
 
+#include "server/addressed.hpp"
 #include "server/worker_commands.hpp"
 
 #include <fmt/format.h>
@@ -187,7 +188,7 @@ Answer QueryTasks::fail(const Call& call) {
   outcome.reason = reason && reason->if_string() ? *reason->if_string() : "query_rejected";
   outcome.status = status_of_failure(outcome.reason);
   if (const Value* errors = failure->find("validation_errors"); errors && errors->if_map()) {
-    outcome.more.emplace_back("validation_errors", *errors);
+    outcome.more = errors_of_arguments(*errors);
   }
   std::get<Asked>(held)(std::move(outcome));
   return settled(call, "failed");

@@ -125,9 +125,11 @@ void StandaloneActivities::answer_start(const Call& call, const InstanceId& id,
         fmt::format("activity '{}' has been started before; pick another id", id.view())));
   }
   if (!outcome.accepted) {
-    return reply(not_started(
+    Answer no = not_started(
         id, outcome.rejection_reason,
-        fmt::format("activity '{}' was refused: {}", id.view(), outcome.rejection_reason)));
+        fmt::format("activity '{}' was refused: {}", id.view(), outcome.rejection_reason));
+    std::ranges::move(limit_facts(outcome), std::back_inserter(no.body));
+    return reply(std::move(no));
   }
   parts_.reader.post([this, call, run = started.run_id, reply = std::move(reply)] {
     const auto host = look_at_host(parts_.store, run);

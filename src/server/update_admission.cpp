@@ -70,7 +70,8 @@ bool asked_for_another(const Outlook& outlook, const engine::UpdateCommand& comm
   if (updates) {
     const auto contract = std::ranges::find(*updates, command.name, &Contract::name);
     if (contract != updates->end()) {
-      bound = engine::check_arguments(*contract, command.arguments).arguments;
+      bound =
+          engine::check_arguments(*contract, command.arguments, command.whole_if_unnamed).arguments;
     }
   }
   return !same_arguments(before->arguments, bound);

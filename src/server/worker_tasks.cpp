@@ -261,6 +261,12 @@ Result<QueryQuestion> question_about(const store::LoadedRun& run, const Call& ca
     const auto facts = DW_TRY(store::events_of({&commit, 1}));
     std::ranges::move(DW_TRY(renderer.render(commit.id, facts)), std::back_inserter(events));
   }
+  const auto* queries = start->declared ? &start->declared->queries : nullptr;
+  Payload bound = arguments;
+  if (queries) {
+    const auto contract = std::ranges::find(*queries, call.match["name"], &Contract::name);
+    if (contract != queries->end()) bound = engine::check_arguments(*contract, arguments).arguments;
+  }
   QueryQuestion question;
   question.ns = call.ns;
   question.queue = queue_name(start->queue);
@@ -272,7 +278,7 @@ Result<QueryQuestion> question_about(const store::LoadedRun& run, const Call& ca
                    {"query_name", call.match["name"]},
                    {"payload_codec", avro_codec},
                    {"workflow_arguments", envelope_of(start->arguments)},
-                   {"query_arguments", envelope_of(arguments)},
+                   {"query_arguments", envelope_of(bound)},
                    {"run_status", history::to_string(run.row.status)},
                    {"last_history_sequence", run.row.last_sequence},
                    {"task_queue", question.queue}};

@@ -244,15 +244,16 @@ void Clients::ask(const Request& request) {
       return;
     case Request::Kind::query:
       open_[id].asked_at = checker_.standing(client.key);
-      node.query(client.key, {}, "look", detail::arguments_of(), [this, id](Result<Payload> reply) {
-        const auto asked = take(id);
-        if (!asked) return;
-        if (!reply) return refused(*asked, reply.error());
-        const Client& c = clients_[asked->client];
-        trace_("client {}: answered", c.key.id.str());
-        checker_.query_answered(c.key, asked->asked_at, *reply);
-        talk_on(*asked);
-      });
+      node.query(client.key, {}, "look", detail::arguments_of(),
+                 [this, id](Result<dispatch::QueryReply> reply) {
+                   const auto asked = take(id);
+                   if (!asked) return;
+                   if (!reply) return refused(*asked, reply.error());
+                   const Client& c = clients_[asked->client];
+                   trace_("client {}: answered", c.key.id.str());
+                   checker_.query_answered(c.key, asked->asked_at, reply->result);
+                   talk_on(*asked);
+                 });
       return;
     case Request::Kind::signal:
     case Request::Kind::update:

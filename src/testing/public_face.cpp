@@ -124,10 +124,11 @@ CommandReply WorkflowHandle::send(SignalCall signal) {
 
 Payload WorkflowHandle::query_erased(std::string_view name, Payload arguments) const {
   const Entry entry{*environment_};
-  return unwrap(environment_->ask<Payload>([&](auto& dispatch, auto reply) {
+  auto answer = environment_->ask<dispatch::QueryReply>([&](auto& dispatch, auto reply) {
     dispatch.query(key_of(ns_, id_), std::nullopt, std::string{name}, std::move(arguments),
                    std::move(reply));
-  }));
+  });
+  return detail::to_result(name, id_, unwrap(std::move(answer)));
 }
 
 Payload WorkflowHandle::update_erased(std::string_view name, Payload arguments) {
