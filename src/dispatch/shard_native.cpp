@@ -234,7 +234,7 @@ std::optional<ClaimedActivity> Shard::lend(Cell& cell, Build& build, const Activ
   auto started = engine::decide_start_activity(cell.run, id, owner, {build.now, *ids_, settings});
   if (started.attempt) {
     leases_[*started.attempt] = {
-        cell.address, id,        build.now + settings.activity_lease,
+        cell.address, id,        later(build.now, settings.activity_lease.count()),
         build.now,    build.now, std::make_shared<std::atomic<bool>>(false),
         true};
   }

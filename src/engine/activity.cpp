@@ -103,7 +103,7 @@ StartActivityDecision decide_start_activity(const Run& run, const ActivityId& id
   result.attempt = AttemptId{context.ids.ulid()};
   result.attempt_number = activity->attempts + 1;
   ActivityStarted event{id, *result.attempt, result.attempt_number, std::string{owner},
-                        now + context.settings.activity_lease};
+                        later(now, context.settings.activity_lease.count())};
   Task task = delivery_of(run, *activity);
   task.status = TaskStatus::leased;
   task.lease_owner = owner;

@@ -112,6 +112,14 @@ TEST(DecideActivity, TheLeaseIsASetting) {
       .then({activity_started("a1", "id1", 1, at("09:00:30"))});
 }
 
+TEST(DecideActivity, ALeasePastTheEndOfTimeIsCutThere) {
+  given({workflow_started("invoice"), activity_scheduled("a1")})
+      .with({.activity_lease = std::chrono::seconds{10'000'000'000'000}})
+      .when(begin_attempt("a1"), at("09:00"))
+      .then({activity_started("a1", "id1", 1,
+                              parse_timestamp("9999-12-31T23:59:59.999999Z").value())});
+}
+
 TEST(DecideActivity, NothingIsStartedThatIsNotOpen) {
   given({workflow_started("invoice"), activity_scheduled("a1"), activity_cancelled("a1")})
       .when(begin_attempt("a1"), at("09:00"))

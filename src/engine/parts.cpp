@@ -315,7 +315,7 @@ NewRun open_run(RunId id, std::vector<EventBody> events, const Context& context)
   opened.events = std::move(first.events);
   auto task = workflow_task(opened.run, context);
   if (const auto& lineage = opened.run.state.start.lineage) {
-    task.task.key.available_at += std::chrono::seconds{lineage->retry_backoff};
+    task.task.key.available_at = later(task.task.key.available_at, lineage->retry_backoff);
   }
   opened.run.workflow_task = task.task.key;
   opened.tasks.push_back(std::move(task));
