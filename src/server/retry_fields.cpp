@@ -35,8 +35,10 @@ void read_activity_timeouts(Fields& fields, std::string_view suffix, history::Re
   policy.schedule_to_start_timeout = fields.whole(schedule_to_start, 1, INT64_MAX);
   policy.schedule_to_close_timeout = fields.whole(schedule_to_close, 1, INT64_MAX);
   policy.heartbeat_timeout = fields.whole(heartbeat, 1, INT64_MAX);
-  require_within(fields, heartbeat, policy.heartbeat_timeout, start_to_close,
-                 policy.start_to_close_timeout);
+  const bool ends = policy.start_to_close_timeout.has_value();
+  require_within(fields, heartbeat, policy.heartbeat_timeout,
+                 ends ? start_to_close : schedule_to_close,
+                 ends ? policy.start_to_close_timeout : policy.schedule_to_close_timeout);
   require_within(fields, start_to_close, policy.start_to_close_timeout, schedule_to_close,
                  policy.schedule_to_close_timeout);
   require_within(fields, schedule_to_start, policy.schedule_to_start_timeout, schedule_to_close,

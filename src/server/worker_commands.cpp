@@ -2,6 +2,7 @@
 
 #include "core/utf8.hpp"
 #include "server/retry_fields.hpp"
+#include "server/upsert_fields.hpp"
 
 #include <fmt/format.h>
 
@@ -260,22 +261,11 @@ WorkflowCommand wire_version(Fields& command) {
 }
 
 WorkflowCommand wire_search_attributes(Fields& command) {
-  if (!command.field("attributes")) command.wrong("attributes", "is required");
-  return engine::UpsertSearchAttributes{0,
-                                        command.object("attributes").value_or(Value{Value::Map{}})};
+  return read_search_attribute_upsert(command);
 }
 
-// A plain object; newer clients put it into an envelope.
 WorkflowCommand wire_memo(Fields& command) {
-  const Value* given = command.field("entries");
-  if (!given) command.wrong("entries", "is required");
-  if (!given || !is_envelope(*given)) {
-    return engine::UpsertMemo{0, command.object("entries").value_or(Value{Value::Map{}})};
-  }
-  const Payload payload = command.envelope("entries", *given);
-  Value entries = projection_of(payload);
-  if (command.fine() && !entries.if_map()) command.wrong("entries", "must hold an object");
-  return engine::UpsertMemo{0, std::move(entries)};
+  return read_memo_upsert(command);
 }
 
 WorkflowCommand wire_condition(Fields& command) {

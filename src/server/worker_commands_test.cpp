@@ -144,6 +144,8 @@ TEST(WorkerCommands, AnInnerTimeoutDoesNotOutlastItsOuter) {
               ElementsAre("start_to_close_timeout"));
   EXPECT_THAT(wrong_with(with(R"("schedule_to_start_timeout":6,"schedule_to_close_timeout":5)")),
               ElementsAre("schedule_to_start_timeout"));
+  EXPECT_THAT(wrong_with(with(R"("heartbeat_timeout":6,"schedule_to_close_timeout":5)")),
+              ElementsAre("heartbeat_timeout"));
   EXPECT_THAT(wrong_with(with(R"("heartbeat_timeout":0)")), ElementsAre("heartbeat_timeout"));
 }
 

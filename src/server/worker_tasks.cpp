@@ -304,15 +304,20 @@ dispatch::TaskHolder read_holder(Fields& fields, std::string_view wire_id) {
 
 std::optional<Value> read_progress(Fields& fields) {
   Value::Map progress;
-  if (const Value* details = fields.field("details")) {
-    Value::Map errors;
-    progress.emplace_back("details", is_envelope(*details)
-                                         ? projection_of(read_envelope(*details, "details", errors))
-                                         : *details);
-    fields.also_wrong(std::move(errors));
+  if (const Value* details = fields.field("details"); details && is_envelope(*details)) {
+    progress.emplace_back("details", projection_of(fields.envelope("details", *details)));
+  } else if (const auto plain = fields.object("details")) {
+    progress.emplace_back("details", *plain);
   }
+  const auto is_number = [](const Value& value) { return value.if_integer() || value.if_real(); };
   for (const std::string_view name : {"message", "current", "total", "unit"}) {
-    if (const Value* value = fields.field(name)) progress.emplace_back(std::string{name}, *value);
+    const Value* value = fields.field(name);
+    if (!value) continue;
+    const bool counts = name == "current" || name == "total";
+    if (counts ? !is_number(*value) : !value->if_string()) {
+      fields.wrong(name, counts ? "must be a number" : "must be a string");
+    }
+    progress.emplace_back(std::string{name}, *value);
   }
   return progress.empty() ? std::nullopt : std::optional{Value{std::move(progress)}};
 }
