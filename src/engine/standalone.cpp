@@ -15,7 +15,11 @@ class EndOfHost {
   Terminal operator()(const ActivityCompleted& e) const { return WorkflowCompleted{e.result}; }
   Terminal operator()(const ActivityFailed& e) const {
     const bool too_much = e.failure.exception_class == "dw::StructuralLimitExceeded";
-    return failed(too_much ? "structural_limit" : "application", e.failure);
+    const bool ordinary = e.failure.category.empty();
+    return failed(too_much   ? "structural_limit"
+                  : ordinary ? "application"
+                             : e.failure.category,
+                  e.failure);
   }
   Terminal operator()(const ActivityTimedOut& e) const {
     return failed("timeout", {"dw::ActivityTimedOut", "timeout", e.message, false});

@@ -75,7 +75,7 @@ TEST(Codec, WritesExactlyThis) {
             R"("activity_attempt_id":"try1","retry_backoff_seconds":5,"exception":{)"
             R"("class":"app::Broken<int>","type":"app.broken","message":"it \"broke\"\n€",)"
             R"("non_retryable":true,"properties":{"codec":"json","blob":"{\"card\":4}"},)"
-            R"("code":402,"stack_trace":"pay.py:7 in charge"},)"
+            R"("code":402,"stack_trace":"pay.py:7 in charge","failure_category":"timeout"},)"
             R"("task":"task2"}])");
   EXPECT_EQ(stored(signal_received("s1", "approve", full_command(), "[1]", "w1")),
             R"([{"type":"SignalReceived","command":{"id":"c1","sequence":7,"source":"cli",)"

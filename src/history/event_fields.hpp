@@ -73,6 +73,7 @@ void visit_fields(F& f, Is<Failure> auto& x) {
   f("properties", x.properties);
   f("code", x.code, std::int64_t{0});
   f("stack_trace", x.stack_trace, std::string{});
+  f("failure_category", x.category, std::string{});
 }
 
 template <typename F>

@@ -108,6 +108,7 @@ class EventRenderer {
   void command(std::string_view type, const Command& by, const Verdict& verdict);
   void command_context(const CommandContext& context);
   void failure_keys(const FailureId& id, std::string_view category);
+  void exception_class(std::string_view name, const Failure& failure);
   void exception(const Failure& failure, bool with_code = true);
   void exception_payload(const Failure& failure);
   // By name; as they are when nobody here can read them.

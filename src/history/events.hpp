@@ -53,6 +53,8 @@ struct Failure {
   std::optional<Payload> properties = {};  // of a registered exception: what it carried
   std::int64_t code = 0;                   // where its language has such a thing
   std::string stack_trace = {};            // as the worker wrote it, its beginning if it was long
+  std::string category =
+      {};  // what a worker elsewhere took it for; empty: it was thrown by our own
   friend bool operator==(const Failure&, const Failure&) = default;
 };
 

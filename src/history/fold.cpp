@@ -499,6 +499,13 @@ Failure failure_of(const WorkflowTimedOut& event) {
   return ended("WorkflowTimedOut", "the workflow passed its deadline", event.timeout_kind);
 }
 
+std::string_view activity_failure_category(const Failure& failure) {
+  for (const std::string_view known : {"timeout", "cancelled"}) {
+    if (failure.category == known) return known;
+  }
+  return "activity";
+}
+
 std::optional<Timestamp> OpenActivity::next_deadline() const {
   std::optional<Timestamp> earliest;
   const auto consider = [&](Timestamp from, const std::optional<Seconds>& timeout) {

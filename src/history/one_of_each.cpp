@@ -20,6 +20,7 @@ history::Failure full_failure() {
   failed.properties = json("{\"card\":4}");
   failed.code = 402;
   failed.stack_trace = "pay.py:7 in charge";
+  failed.category = "timeout";
   return failed;
 }
 

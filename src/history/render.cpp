@@ -142,17 +142,25 @@ void EventRenderer::failure_keys(const FailureId& id, std::string_view category)
 }
 void EventRenderer::exception(const Failure& failure, bool with_code) {
   text("exception_type", failure.exception_type);
-  out_.field("exception_class", view(failure.exception_class))
-      .field("message", view(failure.message));
+  exception_class("exception_class", failure);
+  out_.field("message", view(failure.message));
   if (with_code) out_.field("code", failure.code);
   out_.key("exception");
   exception_payload(failure);
 }
+// Workers in languages without classes leave it out, and are not shown an empty one.
+void EventRenderer::exception_class(std::string_view name, const Failure& failure) {
+  if (r_.reader_ == Reader::worker) return text(name, failure.exception_class);
+  out_.field(name, view(failure.exception_class));
+}
 void EventRenderer::exception_payload(const Failure& failure) {
-  out_.begin_object().field("class", view(failure.exception_class));
+  out_.begin_object();
+  exception_class("class", failure);
   text("type", failure.exception_type);
   out_.field("message", view(failure.message)).field("code", failure.code);
   text("stack_trace", failure.stack_trace);
+  // It is by this key that readers tell what a worker elsewhere reported.
+  if (!failure.category.empty()) out_.field("non_retryable", failure.non_retryable);
   if (failure.properties && r_.reader_ == Reader::worker) {
     bare_payload("details", *failure.properties);
     out_.field("details_payload_codec", view(failure.properties->codec));

@@ -87,12 +87,14 @@ Result<void> EventRenderer::operator()(const ActivityFailed& e) {
   Activity* activity = DW_TRY(find(e.activity_id));
   activity_keys(*activity);
   attempt_keys(*activity);
-  failure_keys(e.failure_id, r_.reader_ == Reader::worker ? "application" : "activity");
+  const std::string_view category = activity_failure_category(e.failure);
+  const bool to_worker = r_.reader_ == Reader::worker && category == "activity";
+  failure_keys(e.failure_id, to_worker ? "application" : category);
   out_.field("non_retryable", e.failure.non_retryable);
   exception(e.failure);
   activity_snapshot(*activity, "failed", nullptr, &e.failure);
   attempt_snapshot(*activity, "failed");
-  r_.raised_[e.failure_id] = {"activity_execution", e.activity_id.str(), "activity", "activity",
+  r_.raised_[e.failure_id] = {"activity_execution", e.activity_id.str(), category, "activity",
                               e.failure};
   r_.activities_.erase(e.activity_id);
   return {};

@@ -28,6 +28,9 @@ Failure failure_of(const WorkflowCancelled& event);
 Failure failure_of(const WorkflowTerminated& event);
 Failure failure_of(const WorkflowTimedOut& event);
 
+// timeout or cancelled where the worker said so, else activity.
+std::string_view activity_failure_category(const Failure& failure);
+
 struct OpenActivity {
   ActivityId id;
   std::int64_t step = 0;

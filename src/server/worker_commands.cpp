@@ -183,6 +183,7 @@ std::string sent_message(Fields& fields) {
 
 history::Failure sent_failure(Fields& command) {
   history::Failure failure;
+  failure.category = "application";
   failure.message = sent_message(command);
   failure.exception_class = command.text("exception_class", any_length);
   failure.exception_type = command.text("exception_type", any_length);
@@ -197,6 +198,17 @@ history::Failure sent_failure(Fields& command) {
   failure.stack_trace = sent_trace(fields);
   command.also_wrong(fields.take_errors());
   return failure;
+}
+
+std::string sent_category(Fields& fields) {
+  const std::string kind =
+      fields.word("kind", {"application", "timeout", "cancellation", "malformed_output",
+                           "handler_crash", "decode_failure", "unsupported_payload"});
+  const bool timed_out = !fields.text("timeout_type", any_length).empty();
+  const bool cancelled = fields.flag("cancelled");
+  fields.flag("malformed_output");  // to the workflow it is a failure like any other
+  if (kind == "cancellation" || cancelled) return "cancelled";
+  return kind == "timeout" || timed_out ? "timeout" : "application";
 }
 
 // ---- the commands
@@ -372,9 +384,9 @@ WireFailure read_failure(const Value* failure) {
   const bool hopeless = fields.field("retryable") && !fields.flag("retryable");
   read.failure.non_retryable = fields.flag("non_retryable") || hopeless;
   read.failure.properties = sent_details(fields);
-  // Nothing rests on these here, and a newer client may know more kinds than we do.
-  for (const auto* name : {"kind", "timeout_type"}) fields.text(name, any_length);
-  for (const auto* name : {"cancelled", "malformed_output"}) fields.flag(name);
+  read.failure.category = sent_category(fields);
+  // Who was told to stop has stopped for good.
+  if (read.failure.category == "cancelled") read.failure.non_retryable = true;
   read.failure.code = fields.whole("code", INT64_MIN, no_limit).value_or(0);
   read.failure.stack_trace = sent_trace(fields);
   read.errors = fields.take_errors();

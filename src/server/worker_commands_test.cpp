@@ -292,7 +292,8 @@ TEST(WorkerCommands, AnUpdateEndsWithAResultOrAFailure) {
           "exception_class":"shop.Refused","non_retryable":true})");
   EXPECT_EQ(failed.update_id, UpdateId{"01J"});
   EXPECT_EQ(failed.category, "application");
-  EXPECT_EQ(failed.failure, (history::Failure{"shop.Refused", "Refused", "no", true}));
+  EXPECT_EQ(failed.failure,
+            (history::Failure{"shop.Refused", "Refused", "no", true, {}, 0, {}, "application"}));
   EXPECT_THAT(wrong_with(R"({"type":"fail_update","non_retryable":"yes"})"),
               ElementsAre("update_id", "message", "non_retryable"));
 }
@@ -326,7 +327,8 @@ TEST(WorkerCommands, AnExceptionNamesItselfWhereTheCommandDoesNot) {
       R"({"type":"fail_workflow","message":"","exception_type":"Outer",
           "exception":{"type":"Inner","class":"shop.Inner","message":"declined","code":3}})");
   EXPECT_EQ(failed.category, "application");
-  EXPECT_EQ(failed.failure, (history::Failure{"shop.Inner", "Outer", "", false, {}, 3}));
+  EXPECT_EQ(failed.failure,
+            (history::Failure{"shop.Inner", "Outer", "", false, {}, 3, {}, "application"}));
 }
 
 TEST(WorkerCommands, AnExceptionKeepsWhatItCarries) {
@@ -460,12 +462,25 @@ WireFailure failure_heard(std::string_view json) {
 TEST(WorkerFailure, SaysWhatWentWrong) {
   const auto heard_as = failure_heard(
       R"({"message":"declined","type":"Declined","class":"shop.Declined","code":"7",
-          "stack_trace":"at 1","non_retryable":true,"kind":"brand_new","timeout_type":null,
+          "stack_trace":"at 1","non_retryable":true,"kind":"handler_crash","timeout_type":null,
           "cancelled":false,"details":)" +
       envelope(R"({"card":4})") + "}");
   EXPECT_THAT(heard_as.errors, IsEmpty()) << to_json(heard_as.errors);
   EXPECT_EQ(heard_as.failure, (history::Failure{"shop.Declined", "Declined", "declined", true,
-                                                of(R"({"card":4})"), 7, "at 1"}));
+                                                of(R"({"card":4})"), 7, "at 1", "application"}));
+}
+
+TEST(WorkerFailure, IsOfTheCategoryThatTheWorkerMeans) {
+  const auto category = [](std::string_view json) { return failure_heard(json).failure.category; };
+  EXPECT_EQ(category(R"({"message":"m"})"), "application");
+  EXPECT_EQ(category(R"({"message":"m","kind":"decode_failure"})"), "application");
+  EXPECT_EQ(category(R"({"message":"m","kind":"timeout"})"), "timeout");
+  EXPECT_EQ(category(R"({"message":"m","timeout_type":"deadline_exceeded"})"), "timeout");
+  EXPECT_EQ(category(R"({"message":"m","kind":"cancellation"})"), "cancelled");
+  EXPECT_EQ(category(R"({"message":"m","cancelled":true})"), "cancelled");
+  EXPECT_TRUE(failure_heard(R"({"message":"m","cancelled":true})").failure.non_retryable);
+  EXPECT_THAT(fields_of(failure_heard(R"({"message":"m","kind":"brand_new"})").errors),
+              ElementsAre("failure.kind"));
 }
 
 TEST(WorkerFailure, KeepsTheBeginningOfALongTrace) {
@@ -477,7 +492,7 @@ TEST(WorkerFailure, KeepsTheBeginningOfALongTrace) {
 TEST(WorkerFailure, MayHaveNothingToSay) {
   const auto silent = failure_heard(R"({"message":""})");
   EXPECT_THAT(silent.errors, IsEmpty()) << "an exception without text is an exception";
-  EXPECT_EQ(silent.failure, history::Failure{});
+  EXPECT_EQ(silent.failure.message, "");
 }
 
 TEST(WorkerFailure, NotRetryableIsNonRetryable) {

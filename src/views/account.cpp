@@ -75,8 +75,8 @@ class Enter {
   }
   void operator()(const ActivityFailed& e) {
     end(find(e.activity_id), "failed");
-    raised(e.failure_id, "activity_execution", e.activity_id.str(), "activity", "activity",
-           e.failure);
+    raised(e.failure_id, "activity_execution", e.activity_id.str(), "activity",
+           std::string{history::activity_failure_category(e.failure)}, e.failure);
   }
   void operator()(const ActivityTimedOut& e) {
     end(find(e.activity_id), "failed");

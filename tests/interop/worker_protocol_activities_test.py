@@ -61,6 +61,25 @@ class Activities(WireTest):
         self.shows(payload | payload["exception"], code=7, failure_category="application", details=blob(["why"]),
                    details_payload_codec="avro", stack_trace="line 1", non_retryable=True)
 
+    def test_a_failure_is_of_the_category_that_the_worker_says(self) -> None:
+        work = self.at_work(retry_policy={"max_attempts": 5})
+        self.invalid(self.tell(work, "fail", {"failure": {"message": "no", "kind": "new"}}), "failure.kind")
+        self.ended(self.tell(work, "fail", {"failure": {"message": "told to", "cancelled": True}}), work, "failed")
+        event = self.poll()["history_events"][-1]
+        self.assertEqual(event["event_type"], "ActivityFailed", "it is not tried again")
+        self.shows(event["payload"], failure_category="cancelled", exception_class="<absent>")
+        self.shows(event["payload"]["exception"], non_retryable=True, **{"class": "<absent>"})
+        self.shows(self.history(work["run_id"])[-1]["payload"], failure_category="cancelled")
+
+    def test_a_heartbeat_is_refused_by_the_fields_that_are_wrong(self) -> None:
+        work = self.at_work()
+        wrong = {"details": 5, "message": 5, "unit": [], "current": "x", "total": True}
+        self.invalid(self.tell(work, "heartbeat", wrong), *wrong)
+
+    def test_a_lease_ends_within_the_years_that_have_a_name(self) -> None:
+        work = self.at_work(start_to_close_timeout=10**13)
+        self.assertEqual(work["lease_expires_at"], "9999-12-31T23:59:59.999999Z")
+
     def test_a_heartbeat_is_heard(self) -> None:
         work = self.at_work()
         for details in ({"done": 3}, envelope([3])):
