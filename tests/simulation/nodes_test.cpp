@@ -166,10 +166,10 @@ class Nodes : public testing::Test {
     return reply ? reply->outcome : "";
   }
   int query(Node& at) {
-    std::optional<Payload> reply;
+    std::optional<dispatch::QueryReply> reply;
     at->query(instance_, {}, "sum", detail::arguments_of(), into(reply));
     pass(1s);
-    return reply ? detail::result_as<int>(*reply, "a query") : -1;
+    return reply ? detail::result_as<int>(reply->result, "a query") : -1;
   }
   void watch(Node& at, const RunId& run) { at->watch({instance_, run}, into(closed_)); }
   std::optional<int> result() {
