@@ -7,12 +7,12 @@ export CCACHE_NOHASHDIR=true
 
 say() { printf '\033[1m== %s\033[0m  (%d s)\n' "$*" "$((SECONDS - started))"; }
 
-# build PRESET [TARGET…]: configures once, then builds what changed.
+# build PRESET [TARGET…]: configures when the presets are newer, then builds what changed.
 build() {
   local preset=$1
   shift
   say "building $preset${*:+ ($*)}"
-  [[ -f build/$preset/build.ninja ]] || cmake --preset "$preset" >"build-$preset.log" 2>&1 || {
+  [[ build/$preset/build.ninja -nt CMakePresets.json ]] || cmake --preset "$preset" >"build-$preset.log" 2>&1 || {
     cat "build-$preset.log" >&2
     rm -f "build-$preset.log"
     return 1

@@ -25,6 +25,10 @@ int main(int count, char** arguments) {
   for (int i = 1; i < count; ++i) {
     for (const auto& file : files_of(arguments[i])) {
       std::ifstream stream{file, std::ios::binary};
+      if (!stream) {
+        std::fprintf(stderr, "%s cannot be read\n", file.c_str());
+        return 1;
+      }
       const std::string bytes{std::istreambuf_iterator<char>{stream}, {}};
       std::printf("%s\n", file.c_str());
       std::fflush(stdout);  // the last line names the file that broke it
