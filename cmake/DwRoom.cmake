@@ -63,7 +63,7 @@ function(dw_quick_test program)
   add_test(NAME quick.${program} COMMAND ${program} --gtest_brief=1 --gtest_filter=-Seeds/*)
   set_tests_properties(quick.${program} PROPERTIES TIMEOUT 300 LABELS quick)
   add_test(NAME room.${program} COMMAND ${program} --gtest_brief=1)
-  set_tests_properties(room.${program} PROPERTIES TIMEOUT 600 LABELS room)
+  set_tests_properties(room.${program} PROPERTIES TIMEOUT 600 LABELS room COST 10)
 endfunction()
 
 function(dw_room_tests name)
