@@ -13,8 +13,7 @@ namespace {
 constexpr std::size_t max_key_bytes = 64;
 constexpr std::size_t max_text_bytes = 191;
 constexpr std::size_t max_entries = 100;
-constexpr std::size_t max_memo_value_bytes = 10 * 1024;
-constexpr std::size_t max_total_bytes = 64 * 1024;
+constexpr std::size_t max_attributes_bytes = 64 * 1024;
 
 Error refused(std::string_view field, std::string_view why) {
   return {ErrorCode::invalid_argument, fmt::format("{} {}", field, why)};
@@ -40,10 +39,10 @@ Result<void> check_count(std::string_view field, const Value::Map& entries) {
   return refused(field, fmt::format("may have {} entries, not {}", max_entries, entries.size()));
 }
 
-Result<void> check_total(std::string_view field, const Value& whole) {
+Result<void> check_total(std::string_view field, const Value& whole, std::size_t most) {
   const auto bytes = to_json(whole).size();
-  if (bytes <= max_total_bytes) return {};
-  return refused(field, fmt::format("may have {} bytes, not {}", max_total_bytes, bytes));
+  if (bytes <= most) return {};
+  return refused(field, fmt::format("may have {} bytes, not {}", most, bytes));
 }
 
 // The entries of an object with keys that can be searched for, without those that are null.
@@ -147,13 +146,7 @@ Result<std::optional<Value>> memo(const Value& given) {
   if (auto few = check_count("memo", *entries); !few) return few.error();
   Value sorted = given;
   if (auto done = sort_memo_keys(sorted); !done) return done.error();
-  for (const auto& [key, value] : *sorted.if_map()) {
-    if (const auto bytes = to_json(value).size(); bytes > max_memo_value_bytes) {
-      return refused("memo", fmt::format("has {} bytes under '{}'; an entry may have {}", bytes,
-                                         key, max_memo_value_bytes));
-    }
-  }
-  if (auto small = check_total("memo", sorted); !small) return small.error();
+  if (auto small = check_total("memo", sorted, max_memo_bytes); !small) return small.error();
   return std::optional{std::move(sorted)};
 }
 
@@ -165,7 +158,8 @@ Result<std::optional<Value>> search_attributes(const Value& given) {
   }
   if (entries->empty()) return std::optional<Value>{};
   Value whole{*std::move(entries)};
-  if (auto small = check_total("search_attributes", whole); !small) return small.error();
+  if (auto small = check_total("search_attributes", whole, max_attributes_bytes); !small)
+    return small.error();
   return std::optional{std::move(whole)};
 }
 

@@ -16,6 +16,8 @@ Result<std::string> business_key(std::string_view given);
 // Keys of [A-Za-z0-9_.:-]{1,64}, values trimmed, 1 to 191 bytes; sorted. Null drops the key.
 Result<history::Labels> visibility_labels(const Value& given);
 
+inline constexpr std::size_t max_memo_bytes = 256 * 1024;  // as JSON
+
 // An object whose keys have 1 to 64 bytes at every level; keys sorted. Empty means none.
 Result<std::optional<Value>> memo(const Value& given);
 

@@ -143,6 +143,12 @@ ReadWish read_wish(const Call& call) {
   std::ranges::move(read.problems, std::back_inserter(wish.problems));
   wish.warnings = std::move(read.warnings);
   check_action(wish.change, wish.problems);
+  // One that is too large has a reason of its own, which comes with the change.
+  if (wish.change.memo && to_json(*wish.change.memo).size() <= schedule::longest_memo) {
+    check_carried(
+        wish.change.memo, "memo", [](const Value& map) { return engine::memo(map); },
+        wish.problems);
+  }
   check_carried(
       wish.change.search_attributes, "search_attributes",
       [](const Value& map) { return engine::search_attributes(map); }, wish.problems);
