@@ -312,6 +312,10 @@ bool Connection::check_head() {
     refuse(400, "bad_request", "chunked is the only Transfer-Encoding taken here");
     return false;
   }
+  if (!make_room()) {
+    refuse(503, "overloaded", "too much is being received; try again in a second");
+    return false;
+  }
   if (!parser_->is_done() && head.version() > 10 &&
       boost::beast::iequals(head[http::field::expect], "100-continue")) {
     constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -323,7 +327,22 @@ bool Connection::check_head() {
   return true;
 }
 
+// What the body may grow to: its length if it was told, else the longest that is taken.
+bool Connection::make_room() {
+  const auto most = lane_.options().max_body_bytes;
+  const auto told = parser_->content_length();
+  const auto wanted = parser_->chunked() ? most : told ? std::min<std::uint64_t>(*told, most) : 0;
+  if (!lane_.take_room(wanted)) return false;
+  room_ = wanted;
+  return true;
+}
+
+void Connection::give_room_back() {
+  lane_.give_back_room(std::exchange(room_, 0));
+}
+
 void Connection::hand_over(bool too_large) {
+  give_room_back();
   auto& message = parser_->get();
   Request request;
   request.method = message.method_string();
@@ -351,12 +370,13 @@ void Connection::hand_over(bool too_large) {
     });
   } catch (const std::exception& failure) {
     spdlog::error("a request's handler threw: {}", failure.what());
-    answer(exchange, error_response(500, "internal", "the server failed; its log says why"));
+    answer(exchange, error_response(500, "server_error", "the server failed; its log says why"));
   }
 }
 
 // Answers without the handler, and ends the connection: what follows on it makes no sense.
 void Connection::refuse(int status, std::string_view reason, std::string_view message) {
+  give_room_back();
   keep_alive_ = false;
   wants_body_ = true;
   auto response = error_response(status, reason, message);
@@ -443,6 +463,7 @@ void Connection::expire() {
 void Connection::close() {
   if (phase_ == Phase::closed) return;
   const auto self = shared_from_this();
+  give_room_back();
   lane_.forget(place_, std::exchange(phase_, Phase::closed));
   wire_.close();
   seat_.reset();
@@ -520,6 +541,13 @@ SteadyTime Lane::move(Connection::Place place, Phase from, Phase to) {
   const auto deadline = std::chrono::steady_clock::now() + timeouts_[static_cast<std::size_t>(to)];
   wake_at(deadline);
   return deadline;
+}
+
+bool Lane::take_room(std::size_t bytes) {
+  const auto share = options_.max_receiving_bytes / static_cast<std::size_t>(options_.threads);
+  if (room_taken_ + bytes > std::max(share, options_.max_body_bytes)) return false;
+  room_taken_ += bytes;
+  return true;
 }
 
 void Lane::forget(Connection::Place place, Phase phase) {

@@ -142,6 +142,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void receive();
   void parse(std::string_view bytes);
   bool check_head();
+  bool make_room();
+  void give_room_back();
   void hand_over(bool too_large);
   void refuse(int status, std::string_view reason, std::string_view message);
   void write(Response response);
@@ -163,6 +165,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool old_client_ = false;  // speaks HTTP/1.0 and must be told that we keep the connection
   bool wants_body_ = true;   // false: HEAD
   std::uint64_t exchange_ = 0;
+  std::size_t room_ = 0;  // for the body that is being received
   std::optional<Parser> parser_;
   std::string input_;  // received and not parsed: half a head, or what was sent ahead
   std::string head_, body_;
@@ -194,6 +197,9 @@ class Lane {
   const std::shared_ptr<Inbox>& inbox() const { return inbox_; }
   std::span<char> buffer() { return *buffer_; }
   const std::string& date();
+  // Room for bodies that are being received; false when they are too many.
+  bool take_room(std::size_t bytes);
+  void give_back_room(std::size_t bytes) { room_taken_ -= bytes; }
   // Moves a connection to the list of its new phase, and gives its new deadline.
   SteadyTime move(Connection::Place place, Phase from, Phase to);
   void forget(Connection::Place place, Phase phase);
@@ -214,6 +220,7 @@ class Lane {
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work_;
   boost::asio::steady_timer timer_;
   SteadyTime wakes_at_ = SteadyTime::max();
+  std::size_t room_taken_ = 0;
   const std::shared_ptr<Inbox> inbox_;
   std::unique_ptr<std::array<char, 32 * 1024>> buffer_;
   std::array<std::chrono::milliseconds, phases> timeouts_;

@@ -40,14 +40,17 @@ struct HttpOptions {
 
   // Clients beyond it get 503 with Retry-After: 1, whatever they ask.
   std::size_t max_connections = 20'000;
+  // What is being received takes so much memory at the most, whoever sends it; a body for which
+  // there is no room gets the same 503. Not less than the longest body.
+  std::size_t max_receiving_bytes = 256 * 1024 * 1024;
 
   std::optional<Tls> tls = {};  // none: plain HTTP
 };
 
-// start, stop_accepting and stop wait for the server's threads, so they are not for handlers.
 // Can these be served with? Says what is wrong with which file.
 Result<void> check_certificate(const Tls& tls);
 
+// start, stop_accepting and stop wait for the server's threads, so they are not for handlers.
 class HttpServer {
  public:
   // The handler must outlive the server; the Respond functions it was given need not end with it.

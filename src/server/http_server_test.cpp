@@ -320,7 +320,7 @@ TEST_F(HttpServerTest, AThrowingHandlerIsAnsweredForWith500) {
   Client client{port_};
   const auto answer = client.ask(post("/throw", ""));
   EXPECT_EQ(answer.status(), 500);
-  EXPECT_THAT(answer.body, HasSubstr(R"("reason":"internal")"));
+  EXPECT_THAT(answer.body, HasSubstr(R"("reason":"server_error")"));
   EXPECT_EQ(client.ask(post("/echo", "still here")).body, "still here");
   client.send(post("/throw-badly", ""));
   EXPECT_THAT(client.read_to_end(), IsEmpty());
@@ -490,6 +490,22 @@ TEST_F(HttpServerTest, RefusesClientsBeyondTheLimit) {
   first.hang_up();
   ASSERT_TRUE(server_->wait_until_closed(generous));
   EXPECT_EQ(Client{port_}.ask(post("/echo", "in now")).body, "in now");
+}
+
+TEST_F(HttpServerTest, RefusesBodiesThatThereIsNoRoomFor) {
+  start({.max_body_bytes = 100, .max_receiving_bytes = 100});
+  Client slow{port_};
+  slow.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 80\r\nExpect: 100-continue\r\n\r\n");
+  ASSERT_THAT(slow.read_answer().head, StartsWith("HTTP/1.1 100"));  // its room is taken
+  Client other{port_};
+  const auto refused = other.ask(post("/echo", std::string(60, 'x')));
+  EXPECT_EQ(refused.status(), 503);
+  EXPECT_THAT(refused.head, HasSubstr("Retry-After: 1\r\n"));
+  EXPECT_EQ(Client{port_}.ask(post("/echo", "small")).body, "small");
+
+  slow.send(std::string(80, 'y'));
+  EXPECT_EQ(slow.read_answer().body, std::string(80, 'y'));
+  EXPECT_EQ(Client{port_}.ask(post("/echo", std::string(60, 'x'))).body, std::string(60, 'x'));
 }
 
 TEST_F(HttpServerTest, AGracefulStopAnswersWhatIsUnderWay) {
