@@ -13,10 +13,18 @@
 
 namespace dw::dispatch {
 
+// The run that a start met, as it was when it began and as it stands.
+struct ExistingRun {
+  std::string queue;
+  std::string business_key;
+  history::RunStatus status = history::RunStatus::none;
+};
+
 struct StartReply {
   RunId run_id;
   InstanceId instance_id;
   engine::CommandOutcome outcome;
+  std::optional<ExistingRun> existing = {};  // when nothing was started
 };
 
 // A closed run, as its last event told it.
@@ -59,6 +67,7 @@ struct SignalWithStartReply {
   engine::CommandOutcome start;
   engine::CommandOutcome signal;
   RunId run_id;
+  std::optional<ExistingRun> existing = {};  // when the signal went to it
 };
 
 template <typename T>

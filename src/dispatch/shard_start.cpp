@@ -39,6 +39,16 @@ void Shard::start_on(const RunAddress& address, StartJob job) {
   }
 }
 
+namespace {
+
+std::optional<ExistingRun> met(const engine::Run* before, const RunId& answered_with) {
+  if (!before || before->id != answered_with) return std::nullopt;
+  const history::WorkflowStarted& start = before->state.start;
+  return ExistingRun{start.queue, start.business_key, before->state.status};
+}
+
+}  // namespace
+
 void Shard::do_start(StartJob job, const std::optional<store::InstanceRow>& instance,
                      Cell* current) {
   const InstanceKey key{job.command.ns, job.command.instance_id};
@@ -69,12 +79,13 @@ void Shard::do_start(StartJob job, const std::optional<store::InstanceRow>& inst
     }
     auto both = engine::decide_signal_with_start(before, job.command, *job.signal, ctx);
     decided = std::move(both.start);
-    record.answer = SignalWithStartReply{decided.reply, both.signal, decided.run_id};
+    record.answer = SignalWithStartReply{decided.reply, both.signal, decided.run_id,
+                                         met(before, decided.run_id)};
     refused = std::move(both.signal);
     refusal = std::move(both.refusal);
   } else {
     decided = engine::decide_start(before, job.command, ctx);
-    record.answer = StartReply{decided.run_id, key.id, decided.reply};
+    record.answer = StartReply{decided.run_id, key.id, decided.reply, met(before, decided.run_id)};
     refused = decided.reply;
     refusal = std::move(decided.refusal);
   }

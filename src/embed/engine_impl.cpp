@@ -188,13 +188,15 @@ void EngineImpl::start(engine::StartCommand command, DuplicateStart on_duplicate
       std::move(command), [self = shared_from_this(), ns, attach,
                            done = std::move(done)](Result<dispatch::StartReply> reply) {
         if (!reply) return done(std::move(reply).error());
-        const auto& [run_id, id, outcome] = *reply;
+        const engine::CommandOutcome& outcome = reply->outcome;
         // To attach and find it started meanwhile is to have lost a race, not to be refused.
         const bool found = attach && outcome.rejection_reason == "instance_already_started";
         if (auto refused = start_refused(*reply); refused && !found) {
           return done(*std::move(refused));
         }
-        done(WorkflowHandle{self, {ns, id.str(), run_id.str()}, outcome.outcome == "started_new"});
+        done(WorkflowHandle{self,
+                            {ns, reply->instance_id.str(), reply->run_id.str()},
+                            outcome.outcome == "started_new"});
       });
 }
 

@@ -37,6 +37,8 @@ Running::Running(Registry registry, Serving how)
       aside_("dw-aside", clock_),
       polls_("dw-polls", clock_),
       patient_("dw-storage", clock_),
+      views_("dw-views", clock_),
+      probes_("dw-probes", clock_),
       matching_(polls_, clock_),
       workers_(clock_,
                [this](const Namespace& ns, std::string_view queue, std::string_view build_id) {
@@ -65,19 +67,18 @@ Running::Running(Registry registry, Serving how)
       rollouts_({engine_->store(), engine_->writer(), engine_->clock()}),
       storage_({namespaces_, patient_, storage_random_,
                 std::filesystem::absolute(how.store).parent_path(), environment_variable}),
-      task_queues_({engine_->store(), engine_->reader(), engine_->clock(), workers_, queries_,
-                    rollouts_, held_tasks()}),
+      task_queues_({engine_->store(), views_, engine_->clock(), workers_, queries_, rollouts_,
+                    held_tasks()}),
       system_(system_parts(how.store)),
       results_(engine_->dispatch(), engine_->store(), engine_->reader(), polls_, clock_),
-      histories_(engine_->store(), engine_->reader(), polls_, clock_),
+      histories_(engine_->store(), views_, polls_, clock_),
       attributes_({engine_->store(), engine_->writer()}),
-      activities_({engine_->store(), engine_->reader(), engine_->clock(), activity_random_,
-                   attributes_,
+      activities_({engine_->store(), views_, engine_->clock(), activity_random_, attributes_,
                    [this](engine::StartCommand command, auto started) {
                      engine_->dispatch().start(std::move(command), std::move(started));
                    }}),
-      debug_({engine_->store(), engine_->reader(), engine_->clock(), engine_->registry(), workers_,
-              queries_, held_tasks()}),
+      debug_({engine_->store(), views_, engine_->clock(), engine_->registry(), workers_, queries_,
+              held_tasks()}),
       schedules_({engine_->schedules(), engine_->schedule_reader(), engine_->schedule_sources(),
                   engine_->store(), engine_->reader(), engine_->writer(), engine_->clock(),
                   schedule_random_, attributes_}),
@@ -85,7 +86,8 @@ Running::Running(Registry registry, Serving how)
           {engine_->store(), engine_->reader(), engine_->clock(), validators_, validations_}),
       control_plane_({engine_->dispatch(),
                       engine_->store(),
-                      engine_->reader(),
+                      views_,
+                      probes_,
                       engine_->clock(),
                       control_random_,
                       engine_->registry(),
@@ -133,6 +135,8 @@ void Running::stop(std::chrono::seconds patience) {
   histories_.stop();
   http_.stop(patience);
   patient_.stop();
+  views_.stop();
+  probes_.stop();
   engine_->stop();
   polls_.stop();
   aside_.stop();
@@ -144,7 +148,7 @@ server::HeldTasksOf Running::held_tasks() {
 
 server::SystemDeskParts Running::system_parts(std::string store) {
   return {.store = engine_->store(),
-          .reader = engine_->reader(),
+          .reader = views_,
           .clock = engine_->clock(),
           .workers = workers_,
           .held_tasks = held_tasks(),

@@ -65,6 +65,9 @@ class Running {
   dispatch::ThreadExecutor aside_;
   dispatch::ThreadExecutor polls_;
   dispatch::ThreadExecutor patient_;  // for disks and networks that are not the store's
+  // What people look at is read here, so that no list or export holds up the engine's own reading.
+  dispatch::ThreadExecutor views_;
+  dispatch::ThreadExecutor probes_;  // health and readiness
   server::Matching matching_;
   server::Workers workers_;
   server::QueryTasks queries_;

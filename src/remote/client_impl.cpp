@@ -107,7 +107,9 @@ Result<WorkflowHandle> ClientImpl::started(const Start& start, const Said& said)
   const auto& id = start.command.instance_id.str();
   // It is ours when nobody else knows the id: the answer to an earlier attempt was lost.
   const bool ours = start.own_id && said.repeated;
-  const bool found = said.text("reason") == "duplicate_not_allowed" && (start.attaches || ours);
+  const bool found = said.text("reason") == "duplicate_not_allowed" &&
+                     said.text("rejection_reason") != "workflow_type_mismatch" &&
+                     (start.attaches || ours);
   if (!said.fine() && !found) return start_refusal(said, id);
   auto run = DW_TRY(run_in(said, fmt::format("start '{}'", id)));
   return WorkflowHandle{shared_from_this(), std::move(run),

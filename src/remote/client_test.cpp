@@ -129,9 +129,14 @@ TEST_F(ClientTest, WhoeverAttachesLooksFirst) {
 
   serve([](const Heard& heard) {
     return heard.method == "GET" ? described_answer("a", "r5", "another")
-                                 : refused_answer(409, "workflow_type_mismatch");
+                                 : Scripted{409, R"({"workflow_id":"a","message":"is another's",)"
+                                                 R"("reason":"duplicate_not_allowed",)"
+                                                 R"("rejection_reason":"workflow_type_mismatch"})"};
   });
-  EXPECT_EQ(code_thrown_by([&] { client->start<Account>(attach, 1); }), ErrorCode::conflict);
+  std::string message;
+  EXPECT_EQ(code_thrown_by([&] { client->start<Account>(attach, 1); }, &message),
+            ErrorCode::conflict);
+  EXPECT_THAT(message, HasSubstr("is another's"));
 }
 
 TEST_F(ClientTest, ASignalMayComeWithTheStart) {

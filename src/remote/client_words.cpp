@@ -197,7 +197,8 @@ Error start_refusal(const Said& said, const std::string& instance_id) {
                         "pass a reference to them instead",
                         instance_id, reason)};
   }
-  if (reason == "duplicate_not_allowed") {
+  if (reason == "duplicate_not_allowed" &&
+      said.text("rejection_reason") != "workflow_type_mismatch") {
     return {ErrorCode::conflict,
             fmt::format("instance '{}' was already started ({}); pick another id or pass "
                         "DuplicateStart::return_existing{}",

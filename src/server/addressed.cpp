@@ -26,7 +26,7 @@ Answer failed(const Error& error, const Call& call) {
     case ErrorCode::invalid_argument:
       return invalid({{"input", Value::Array{error.message}}});
     case ErrorCode::conflict:
-      return refusal(409, "workflow_type_mismatch", error.message);
+      return refusal(409, type_mismatch, error.message);
     case ErrorCode::overloaded:
       return refusal(429, "overloaded", error.message);
     case ErrorCode::unavailable:

@@ -23,6 +23,8 @@ std::string_view wire_reason(std::string_view reason);
 Value::Map errors_of_arguments(Value errors);
 // What a run may hold, for callers who met the limit; nothing for others.
 Value::Map limit_facts(const engine::CommandOutcome& outcome);
+// Why a start was refused though the word for it is that of any duplicate: another type has the id.
+inline constexpr std::string_view type_mismatch = "workflow_type_mismatch";
 // What went wrong on our side of the desk, or on the way to the disk.
 Answer failed(const Error& error, const Call& call);
 

@@ -1,6 +1,7 @@
 #include "server/bridge_adapters.hpp"
 
 #include "core/sha256.hpp"
+#include "server/addressed.hpp"
 #include "server/fields.hpp"
 
 #include <fmt/format.h>
@@ -114,7 +115,8 @@ Answer refused_by_control(const BridgeEvent& event, int status, const Value& bod
   const std::string reason = text_in(body, "reason");
   const Value* errors = body.find("errors");
   const Value::Map* fields = errors ? errors->if_map() : nullptr;
-  if (fields && reason == "validation_failed") {
+  if (fields && (reason == "validation_failed" || reason.ends_with("_payload_framing") ||
+                 reason.starts_with("unsupported_payload_"))) {
     return malformed(event, errors_within(event, *fields));
   }
   Value::Map more = bridged_to(body);
@@ -138,7 +140,8 @@ Answer told_by_bridge(const BridgeEvent& event, const Answer& answer) {
   const bool command_again = is_set_in(body, "repeated");
   const bool start_again =
       event.existing_is_fine &&
-      (outcome == "returned_existing_active" || text_in(body, "reason") == "duplicate_not_allowed");
+      (outcome == "returned_existing_active" ||
+       (outcome == "rejected_duplicate" && text_in(body, "rejection_reason") != type_mismatch));
   if (status >= 300 && !command_again && !start_again) {
     return refused_by_control(event, status, body);
   }

@@ -113,6 +113,14 @@ TEST_F(AtTheBridge, WhoeverInsistsOnANewWorkflowOfThatNameIsRefusedASecondOne) {
               HasSubstr(R"("workflow_id":"order-1","duplicate_policy":"use-existing")"));
 }
 
+TEST_F(AtTheBridge, AnIdThatAWorkflowOfAnotherTypeHasIsNoDuplicate) {
+  const Answer there{409,
+                     {{"outcome", "rejected_duplicate"},
+                      {"reason", "duplicate_not_allowed"},
+                      {"rejection_reason", "workflow_type_mismatch"}}};
+  EXPECT_EQ(outcome_when(there, order), "422 rejected instance_already_started");
+}
+
 // ---- signals and updates
 
 TEST_F(AtTheBridge, AnEventSignalsAWorkflowUnderANameOfItsOwn) {

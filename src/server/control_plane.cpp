@@ -6,6 +6,7 @@
 #include "server/fields.hpp"
 #include "server/worker_tasks.hpp"
 #include "store/derived.hpp"
+#include "views/row_value.hpp"
 
 #include <fmt/format.h>
 
@@ -14,14 +15,8 @@ namespace {
 
 constexpr std::size_t longest_operation_name = 256;
 constexpr std::size_t longest_request_id = 255;
+constexpr std::size_t most_waiting_reads = 2'000;
 constexpr auto update_patience = std::chrono::seconds{10};
-
-Value text_or_null(std::string_view text) {
-  return text.empty() ? Value{} : Value{text};
-}
-Value moment(const std::optional<Timestamp>& at) {
-  return at ? Value{format_timestamp(*at)} : Value{};
-}
 
 void replace(Value::Map& body, std::string_view key, Value value) {
   const auto found = std::ranges::find(body, key, &Value::Map::value_type::first);
@@ -33,18 +28,18 @@ Value::Map outcome_body(const Call& call, const engine::CommandOutcome& outcome)
   const auto requested = run_of(call);
   Value::Map body{
       {"workflow_id", call.match["workflow"]},
-      {"run_id", requested ? Value{requested->view()} : text_or_null(outcome.run_id.view())},
-      {"workflow_type", text_or_null(outcome.workflow_type)},
-      {"outcome", text_or_null(outcome.outcome)},
+      {"run_id", requested ? Value{requested->view()} : views::cell(outcome.run_id.view())},
+      {"workflow_type", views::cell(outcome.workflow_type)},
+      {"outcome", views::cell(outcome.outcome)},
       {"command_id", outcome.command_id.view()},
       {"command_sequence", outcome.sequence},
       {"command_status", outcome.accepted ? "accepted" : "rejected"},
       {"command_source", "control_plane"},
       {"target_scope", requested ? "run" : "instance"},
       {"requested_run_id", requested ? Value{requested->view()} : Value{}},
-      {"resolved_run_id", text_or_null(outcome.run_id.view())},
+      {"resolved_run_id", views::cell(outcome.run_id.view())},
       {"reason", outcome.accepted ? Value{} : Value{wire_reason(outcome.rejection_reason)}},
-      {"rejection_reason", text_or_null(outcome.rejection_reason)}};
+      {"rejection_reason", views::cell(outcome.rejection_reason)}};
   if (outcome.repeated) body.emplace_back("repeated", true);
   if (!outcome.accepted) {
     body.emplace_back("message", fmt::format("'{}' was refused: {}", name_of(call.operation()),
@@ -94,12 +89,12 @@ Answer update_answer(const Call& call, const dispatch::UpdateReply& update,
   add("workflow_sequence", update.step > 0 ? Value{update.step} : Value{});
   add("result", update.result ? projection_of(*update.result) : Value{});
   add("result_envelope", update.result ? envelope_of(*update.result) : Value{});
-  add("failure_id", text_or_null(update.failure_id.view()));
+  add("failure_id", views::cell(update.failure_id.view()));
   add("failure_message", update.failure ? Value{update.failure->message} : Value{});
-  add("accepted_at", outcome.accepted ? moment(began) : Value{});
-  add("applied_at", update.completed && !update.failure ? moment(update.ended_at) : Value{});
-  add("rejected_at", outcome.accepted ? Value{} : moment(began));
-  add("closed_at", outcome.accepted ? moment(update.ended_at) : moment(began));
+  add("accepted_at", outcome.accepted ? views::cell(began) : Value{});
+  add("applied_at", update.completed && !update.failure ? views::cell(update.ended_at) : Value{});
+  add("rejected_at", outcome.accepted ? Value{} : views::cell(began));
+  add("closed_at", outcome.accepted ? views::cell(update.ended_at) : views::cell(began));
   if (!outcome.accepted) return answer;
   if (!update.completed) {
     replace(answer.body, "outcome", Value{});
@@ -151,7 +146,8 @@ void ControlPlane::serve(Call call, Reply reply) {
   switch (call.operation()) {
     case Operation::health:
     case Operation::ready:
-      return reading(std::move(call), std::move(reply), &ControlPlane::health);
+      return parts_.probes.post(
+          [this, call = std::move(call), reply = std::move(reply)] { reply(health(call)); });
     case Operation::list_namespaces:
       return reply(parts_.namespaces.list());
     case Operation::describe_namespace:
@@ -167,20 +163,20 @@ void ControlPlane::serve(Call call, Reply reply) {
     case Operation::test_storage:
       return parts_.storage.test(call, std::move(reply));
     case Operation::list:
-      return reading(std::move(call), std::move(reply), &ControlPlane::list);
+      return reading(call, std::move(reply), &ControlPlane::list);
     case Operation::describe:
     case Operation::describe_run:
-      return reading(std::move(call), std::move(reply), &ControlPlane::describe);
+      return reading(call, std::move(reply), &ControlPlane::describe);
     case Operation::debug:
       return parts_.debug.serve(std::move(call), std::move(reply));
     case Operation::list_runs:
-      return reading(std::move(call), std::move(reply), &ControlPlane::list_runs);
+      return reading(call, std::move(reply), &ControlPlane::list_runs);
     case Operation::history:
       return parts_.histories.serve(std::move(call), std::move(reply));
     case Operation::result:
       return parts_.results.serve(call, std::move(reply));
     case Operation::export_history:
-      return reading(std::move(call), std::move(reply), &ControlPlane::export_history);
+      return reading(call, std::move(reply), &ControlPlane::export_history);
     case Operation::start:
       return start(call, std::move(reply));
     case Operation::signal:
@@ -278,9 +274,42 @@ void ControlPlane::serve(Call call, Reply reply) {
   reply(refusal(404, "not_found", "nobody here does that"));
 }
 
-void ControlPlane::reading(Call call, Reply reply, Answer (ControlPlane::*read)(const Call&)) {
-  parts_.reader.post([this, call = std::move(call), reply = std::move(reply), read] {
-    reply((this->*read)(call));
+void ControlPlane::reading(const Call& call, Reply reply,
+                           Answer (ControlPlane::*read)(const Call&)) {
+  reading_for(call, std::move(reply),
+              [this, call, read](const Reply& answer) { answer((this->*read)(call)); });
+}
+
+// One after the other, and not without end: whoever waits too long asks again, which helps nobody.
+void ControlPlane::reading_for(const Call& call, Reply reply,
+                               std::function<void(Reply reply)> read) {
+  if (waiting_reads_.fetch_add(1) >= most_waiting_reads) {
+    --waiting_reads_;
+    return reply(refusal(
+        429, "overloaded",
+        fmt::format("{} requests wait to be read for; try again in a moment", most_waiting_reads)));
+  }
+  parts_.reader.post([this, client = call.without_body(), reply = std::move(reply),
+                      read = std::move(read)]() mutable {
+    --waiting_reads_;
+    if (client.hung_up()) return reply(refusal(503, "unavailable", "the caller hung up"));
+    read(std::move(reply));
+  });
+}
+
+// A run that is named must be one of this workflow's; nobody else is asked, and nothing recorded.
+void ControlPlane::if_there(const Call& call, Reply reply, std::function<void(Reply reply)> then) {
+  if (!run_of(call)) return then(std::move(reply));
+  reading_for(call, std::move(reply), [this, call = call.without_body(), then](Reply answer) {
+    const auto instance = parts_.store.find_instance(instance_of(call));
+    if (!instance) return answer(failed(instance.error(), call));
+    if (!*instance) return answer(no_such_instance(call));
+    const auto row = parts_.store.find_run(*run_of(call));
+    if (!row) return answer(failed(row.error(), call));
+    if (!*row || store::InstanceKey{(*row)->ns, (*row)->instance_id} != instance_of(call)) {
+      return answer(no_such_run(call));
+    }
+    then(std::move(answer));
   });
 }
 
@@ -298,12 +327,14 @@ void ControlPlane::signal(const Call& call, Reply reply) {
   command.request_id = fields.text("request_id", longest_request_id);
   if (!fields.fine()) return reply(fields.errors());
   if (auto no = not_a_list(call, command.arguments)) return reply(*std::move(no));
-  parts_.dispatch.signal(instance_of(call), std::move(command),
-                         [call = call.without_body(),
-                          reply = std::move(reply)](Result<engine::CommandOutcome> outcome) {
-                           if (!outcome) return reply(failed(outcome.error(), call));
-                           reply(outcome_answer(call, *outcome, 202));
-                         });
+  if_there(call, std::move(reply),
+           [this, call = call.without_body(), command = std::move(command)](Reply answer) mutable {
+             parts_.dispatch.signal(instance_of(call), std::move(command),
+                                    [call, answer](Result<engine::CommandOutcome> outcome) {
+                                      if (!outcome) return answer(failed(outcome.error(), call));
+                                      answer(outcome_answer(call, *outcome, 202));
+                                    });
+           });
 }
 
 void ControlPlane::query(const Call& call, Reply reply) {
@@ -312,15 +343,8 @@ void ControlPlane::query(const Call& call, Reply reply) {
   auto arguments = fields.arguments(Named::as_map);
   if (!fields.fine()) return reply(fields.errors());
   if (auto no = not_a_list(call, arguments)) return reply(*std::move(no));
-  if (!run_of(call)) return ask(call, std::move(arguments), std::move(reply));
-  // A run that is named must be one of this workflow's.
-  parts_.reader.post([this, call, arguments = std::move(arguments), reply = std::move(reply)] {
-    const auto row = parts_.store.find_run(*run_of(call));
-    if (!row) return reply(failed(row.error(), call));
-    if (!*row || store::InstanceKey{(*row)->ns, (*row)->instance_id} != instance_of(call)) {
-      return reply(no_such_run(call));
-    }
-    ask(call, arguments, reply);
+  if_there(call, std::move(reply), [this, call, arguments = std::move(arguments)](Reply answer) {
+    ask(call, arguments, std::move(answer));
   });
 }
 
@@ -350,6 +374,21 @@ void ControlPlane::ask(const Call& call, Payload arguments, Reply reply) {
       });
 }
 
+// Better told at once than after a while in which nobody came.
+std::optional<Answer> ControlPlane::nobody_to_ask(const Namespace& ns,
+                                                  const QueryQuestion& question) const {
+  const auto help = parts_.workers.help_with(
+      ns, {question.queue, question.workflow_type, "query_tasks", question.compatibility});
+  if (help == Workers::Help::there) return std::nullopt;
+  const auto sought =
+      fmt::format("no live worker of queue '{}' answers queries of workflow type '{}'",
+                  question.queue, question.workflow_type);
+  if (help == Workers::Help::none) return refusal(409, "query_worker_unavailable", sought);
+  return refusal(409, "query_worker_incompatible",
+                 fmt::format("{} with build '{}', which the run is bound to; start one", sought,
+                             question.compatibility));
+}
+
 // The run's code is elsewhere: a worker is shown its history and answers from that.
 void ControlPlane::ask_worker(const Call& call, Payload arguments, Reply reply) {
   parts_.reader.post([this, call, arguments = std::move(arguments), reply = std::move(reply)] {
@@ -361,12 +400,7 @@ void ControlPlane::ask_worker(const Call& call, Payload arguments, Reply reply) 
     if (!*loaded) return reply(no_such_instance(call));
     auto question = question_about(**loaded, call, arguments);
     if (!question) return reply(failed(question.error(), call));
-    if (!parts_.workers.anyone(call.ns, question->queue, question->workflow_type, "query_tasks")) {
-      return reply(
-          refusal(409, "query_worker_unavailable",
-                  fmt::format("no live worker of queue '{}' answers queries of workflow type '{}'",
-                              question->queue, question->workflow_type)));
-    }
+    if (auto nobody = nobody_to_ask(call.ns, *question)) return reply(*std::move(nobody));
     parts_.queries.ask(*std::move(question),
                        [call, run = (*loaded)->row.run_id, reply](QueryTasks::Outcome outcome) {
                          if (outcome.result) {
@@ -391,16 +425,20 @@ void ControlPlane::update(const Call& call, Reply reply) {
   command.any_name = true;
   UpdateWish wish;
   wish.until_completed = fields.word("wait_for", {"accepted", "completed"}) == "completed";
-  wish.seconds = fields.whole("wait_timeout_seconds", 1, 3600).value_or(update_patience.count());
+  wish.seconds =
+      fields.whole("wait_timeout_seconds", 1, INT32_MAX).value_or(update_patience.count());
   fields.refuse({"wait_policy"});
   if (!fields.fine()) return reply(fields.errors());
   if (auto no = not_a_list(call, command.arguments)) return reply(*std::move(no));
-  parts_.admission.admit(
-      call, std::move(command),
-      [this, call = call.without_body(), wish, reply](engine::UpdateCommand admitted) {
-        send_update(call, std::move(admitted), wish, reply);
-      },
-      reply);
+  if_there(call, std::move(reply),
+           [this, call, wish, command = std::move(command)](const Reply& answer) mutable {
+             parts_.admission.admit(
+                 call, std::move(command),
+                 [this, call = call.without_body(), wish, answer](engine::UpdateCommand admitted) {
+                   send_update(call, std::move(admitted), wish, answer);
+                 },
+                 answer);
+           });
 }
 
 void ControlPlane::send_update(const Call& call, engine::UpdateCommand command, UpdateWish wish,
@@ -461,16 +499,17 @@ void ControlPlane::close(const Call& call, engine::CloseCommand::Kind kind, Repl
   command.source = "control_plane";
   command.request_id = fields.text("request_id", longest_request_id);
   if (!fields.fine()) return reply(fields.errors());
-  parts_.dispatch.close(instance_of(call), command,
-                        [call = call.without_body(), reason = command.reason,
-                         reply = std::move(reply)](Result<engine::CommandOutcome> outcome) {
-                          if (!outcome) return reply(failed(outcome.error(), call));
-                          Answer answer = outcome_answer(call, *outcome, 200);
-                          if (outcome->accepted) {
-                            replace(answer.body, "reason", text_or_null(reason));
-                          }
-                          reply(std::move(answer));
-                        });
+  if_there(call, std::move(reply),
+           [this, call = call.without_body(), command = std::move(command)](const Reply& tell) {
+             parts_.dispatch.close(
+                 instance_of(call), command,
+                 [call, reason = command.reason, tell](Result<engine::CommandOutcome> outcome) {
+                   if (!outcome) return tell(failed(outcome.error(), call));
+                   Answer answer = outcome_answer(call, *outcome, 200);
+                   if (outcome->accepted) replace(answer.body, "reason", views::cell(reason));
+                   tell(std::move(answer));
+                 });
+           });
 }
 
 void ControlPlane::repair(const Call& call, Reply reply) {
@@ -499,7 +538,7 @@ void ControlPlane::archive(Call call, Reply reply) {
                               if (!outcome) return reply(failed(outcome.error(), call));
                               Answer answer = outcome_answer(call, *outcome, 200);
                               if (outcome->accepted)
-                                replace(answer.body, "reason", text_or_null(reason));
+                                replace(answer.body, "reason", views::cell(reason));
                               reply(std::move(answer));
                             });
   });

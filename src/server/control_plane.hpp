@@ -16,6 +16,7 @@
 
 #include <dw/registry.hpp>
 
+#include <atomic>
 #include <mutex>
 
 namespace dw::server {
@@ -24,6 +25,7 @@ struct ControlPlaneParts {
   dispatch::Dispatch& dispatch;
   store::Store& store;
   Executor& reader;
+  Executor& probes;  // answers who asks whether we live, however much there is to read
   const Clock& clock;
   Random& random;
   const Registry& registry;  // workflows whose code is in this process
@@ -65,7 +67,7 @@ class ControlPlane final : public Service {
  private:
   void start(const Call& call, Reply reply);
   void start_with(const Call& call, engine::StartCommand command, engine::SignalCommand signal,
-                  Value::Map about, Reply reply);
+                  Reply reply);
   void signal(const Call& call, Reply reply);
   void query(const Call& call, Reply reply);
   void update(const Call& call, Reply reply);
@@ -74,6 +76,7 @@ class ControlPlane final : public Service {
   void close(const Call& call, engine::CloseCommand::Kind kind, Reply reply);
   void ask(const Call& call, Payload arguments, Reply reply);
   void ask_worker(const Call& call, Payload arguments, Reply reply);
+  std::optional<Answer> nobody_to_ask(const Namespace& ns, const QueryQuestion& question) const;
   void repair(const Call& call, Reply reply);
   void archive(Call call, Reply reply);
 
@@ -84,9 +87,12 @@ class ControlPlane final : public Service {
   Answer export_history(const Call& call);
 
   // Runs `read` where reading may take its time.
-  void reading(Call call, Reply reply, Answer (ControlPlane::*read)(const Call&));
+  void reading(const Call& call, Reply reply, Answer (ControlPlane::*read)(const Call&));
+  void reading_for(const Call& call, Reply reply, std::function<void(Reply reply)> read);
+  void if_there(const Call& call, Reply reply, std::function<void(Reply reply)> then);
 
   ControlPlaneParts parts_;
+  std::atomic<std::size_t> waiting_reads_{0};
   std::mutex mutex_;
   UlidSource ulids_;  // guarded by mutex_
 };

@@ -71,30 +71,68 @@ std::optional<engine::SignalCommand> read_signal(Fields& fields) {
   return signal;
 }
 
-Value::Map start_facts(const engine::StartCommand& command) {
-  return {{"workflow_id", command.instance_id.view()},
-          {"workflow_type", command.workflow_type},
-          {"namespace", command.ns.view()},
-          {"task_queue", command.queue.empty() ? "default" : command.queue},
-          {"status", "pending"},
-          {"business_key", command.business_key.empty() ? Value{} : Value{command.business_key}},
-          {"payload_codec", avro_codec}};
+// What was asked for, or what was there already.
+struct StartFacts {
+  std::string id;
+  std::string workflow_type;
+  std::string ns;
+  std::string queue;
+  std::string business_key;
+  std::string_view status = "pending";
+
+  explicit StartFacts(const engine::StartCommand& command)
+      : id(command.instance_id.str()),
+        workflow_type(command.workflow_type),
+        ns(command.ns.str()),
+        queue(command.queue),
+        business_key(command.business_key) {}
+
+  void met(const dispatch::ExistingRun& run) {
+    queue = run.queue;
+    business_key = run.business_key;
+    status = to_string(run.status);
+  }
+  Value::Map body() const {
+    return {{"workflow_id", id},
+            {"workflow_type", workflow_type},
+            {"namespace", ns},
+            {"task_queue", queue.empty() ? "default" : queue},
+            {"status", status},
+            {"business_key", business_key.empty() ? Value{} : Value{business_key}},
+            {"payload_codec", avro_codec}};
+  }
+};
+
+// One id, one workflow type: whoever holds it, it is taken.
+Answer taken_by_another_type(const StartFacts& facts, const Error& error) {
+  return refusal(409, "duplicate_not_allowed", error.message,
+                 {{"workflow_id", facts.id},
+                  {"workflow_type", facts.workflow_type},
+                  {"outcome", "rejected_duplicate"},
+                  {"rejection_reason", type_mismatch}});
 }
 
-Answer start_answer(Value::Map about, const RunId& run, const engine::CommandOutcome& outcome) {
+Answer not_started(const StartFacts& facts, const Error& error, const Call& call) {
+  return error.code == ErrorCode::conflict ? taken_by_another_type(facts, error)
+                                           : failed(error, call);
+}
+
+Answer start_answer(StartFacts facts, const std::optional<dispatch::ExistingRun>& existing,
+                    const RunId& run, const engine::CommandOutcome& outcome) {
+  if (existing) facts.met(*existing);
+  Value::Map about = facts.body();
   about.emplace_back("run_id", run.view());
   about.emplace_back("outcome", outcome.outcome);
   if (outcome.accepted) return {outcome.outcome == "started_new" ? 201 : 200, std::move(about)};
   about.emplace_back("reason", wire_reason(outcome.rejection_reason));
   std::ranges::move(limit_facts(outcome), std::back_inserter(about));
-  const std::string& id = *about.front().second.if_string();
   const bool taken = outcome.outcome == "rejected_duplicate";
   about.emplace_back(
       "message",
       taken ? fmt::format("workflow '{}' has been started before; pick another id, or "
                           "duplicate_policy use-existing while it is open",
-                          id)
-            : fmt::format("workflow '{}' was not started: {}", id, outcome.rejection_reason));
+                          facts.id)
+            : fmt::format("workflow '{}' was not started: {}", facts.id, outcome.rejection_reason));
   return {status_of_rejection(outcome.rejection_reason), std::move(about)};
 }
 
@@ -124,20 +162,18 @@ void ControlPlane::start(const Call& call, Reply reply) {
   }
   if (!fields.fine()) return reply(fields.errors());
 
-  Value::Map about = start_facts(command);
   if (signal) {
-    return start_with(call, std::move(command), *std::move(signal), std::move(about),
-                      std::move(reply));
+    return start_with(call, std::move(command), *std::move(signal), std::move(reply));
   }
+  StartFacts facts{command};
   const store::InstanceKey instance{command.ns, command.instance_id};
-  parts_.dispatch.start(std::move(command),
-                        [this, call = call.without_body(), instance, about = std::move(about),
-                         reply = std::move(reply)](Result<dispatch::StartReply> started) mutable {
-                          if (!started) return reply(failed(started.error(), call));
-                          if (started->outcome.accepted)
-                            parts_.results.note({instance, started->run_id});
-                          reply(start_answer(std::move(about), started->run_id, started->outcome));
-                        });
+  parts_.dispatch.start(
+      std::move(command), [this, call = call.without_body(), instance, facts = std::move(facts),
+                           reply = std::move(reply)](Result<dispatch::StartReply> started) {
+        if (!started) return reply(not_started(facts, started.error(), call));
+        if (started->outcome.accepted) parts_.results.note({instance, started->run_id});
+        reply(start_answer(facts, started->existing, started->run_id, started->outcome));
+      });
 }
 
 void ControlPlane::describe_start(engine::StartCommand& command) const {
@@ -152,23 +188,24 @@ void ControlPlane::describe_start(engine::StartCommand& command) const {
 
 // The signal is there before the workflow takes its first step, or nothing happens at all.
 void ControlPlane::start_with(const Call& call, engine::StartCommand command,
-                              engine::SignalCommand signal, Value::Map about, Reply reply) {
+                              engine::SignalCommand signal, Reply reply) {
+  StartFacts facts{command};
   command.duplicate_start_policy = engine::DuplicateStartPolicy::return_existing_active;
   parts_.dispatch.signal_with_start(
       std::move(command), std::move(signal),
-      [call = call.without_body(), about = std::move(about),
-       reply = std::move(reply)](Result<dispatch::SignalWithStartReply> both) mutable {
-        if (!both) return reply(failed(both.error(), call));
+      [call = call.without_body(), facts = std::move(facts),
+       reply = std::move(reply)](Result<dispatch::SignalWithStartReply> both) {
+        if (!both) return reply(not_started(facts, both.error(), call));
         const engine::CommandOutcome& sent = both->signal;
         if (sent.accepted) {
-          Answer answer = start_answer(std::move(about), both->run_id, both->start);
+          Answer answer = start_answer(facts, both->existing, both->run_id, both->start);
           answer.body.emplace_back("signal_outcome", sent.outcome);
           return reply(std::move(answer));
         }
         Answer no = refusal(
             status_of_rejection(sent.rejection_reason), wire_reason(sent.rejection_reason),
-            fmt::format("workflow '{}' was not started: its signal was refused ({})",
-                        *about.front().second.if_string(), sent.rejection_reason),
+            fmt::format("workflow '{}' was not started: its signal was refused ({})", facts.id,
+                        sent.rejection_reason),
             {{"signal_outcome", sent.outcome}, {"rejection_reason", sent.rejection_reason}});
         std::ranges::move(limit_facts(sent), std::back_inserter(no.body));
         if (!sent.errors.empty()) {

@@ -23,7 +23,7 @@ std::optional<std::int64_t> whole(std::string_view text, std::int64_t least, std
   return all && number >= least && number <= most ? std::optional{number} : std::nullopt;
 }
 
-std::optional<bool> yes_or_no(std::string_view text) {
+std::optional<bool> wants_news(std::string_view text) {
   if (text == "true" || text == "1") return true;
   if (text == "false" || text == "0" || text.empty()) return false;
   return std::nullopt;
@@ -102,7 +102,7 @@ std::optional<Answer> HistoryWaits::read_wish(const Call& call, Wish& wish) {
     }
     wish.size = *given;
   }
-  const auto follow = yes_or_no(call.parameter("wait_new_event").value_or(""));
+  const auto follow = wants_news(call.parameter("wait_new_event").value_or(""));
   if (!follow) return invalid({{"wait_new_event", Value::Array{"must be true or false"}}});
   wish.follow = *follow;
   return std::nullopt;

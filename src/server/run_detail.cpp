@@ -3,21 +3,12 @@
 #include "server/fields.hpp"
 #include "views/availability.hpp"
 #include "views/failures.hpp"
+#include "views/row_value.hpp"
+
+#include <algorithm>
 
 namespace dw::server {
 namespace {
-
-Value text_or_null(std::string_view text) {
-  return text.empty() ? Value{} : Value{text};
-}
-
-Value moment(const std::optional<Timestamp>& at) {
-  return at ? Value{format_timestamp(*at)} : Value{};
-}
-
-Value number(const std::optional<std::int64_t>& value) {
-  return value ? Value{*value} : Value{};
-}
 
 Value object(const std::optional<Value>& value) {
   return value ? *value : Value{Value::Map{}};
@@ -40,8 +31,8 @@ Value::Map failure_of(const views::FailureAccount& failure) {
   return {{"id", failure.id.view()},
           {"message", what.message},
           {"failure_category", failure.category},
-          {"exception_type", text_or_null(what.exception_type)},
-          {"exception_class", text_or_null(what.exception_class)},
+          {"exception_type", views::cell(what.exception_type)},
+          {"exception_class", views::cell(what.exception_class)},
           {"non_retryable", what.non_retryable},
           {"exception", views::exception_value(what)}};
 }
@@ -54,21 +45,21 @@ Value::Map run_item(const views::Summary& summary, const views::Account& account
           {"run_id", summary.id.view()},
           {"workflow_type", summary.workflow_type},
           {"namespace", summary.ns.view()},
-          {"business_key", text_or_null(summary.business_key)},
+          {"business_key", views::cell(summary.business_key)},
           {"history_event_count", summary.history_event_count},
           {"status", summary.status},
           {"status_bucket", summary.status_bucket},
           {"is_terminal", summary.is_terminal},
-          {"closed_reason", text_or_null(summary.closed_reason)},
+          {"closed_reason", views::cell(summary.closed_reason)},
           {"task_queue", summary.queue.empty() ? "default" : summary.queue},
           {"run_number", summary.run_number},
           {"is_current_run", summary.is_current_run},
-          {"compatibility", text_or_null(summary.compatibility)},
+          {"compatibility", views::cell(summary.compatibility)},
           {"payload_codec", avro_codec},
           {"memo", object(state.memo)},
           {"search_attributes", object(state.search_attributes)},
           {"started_at", format_timestamp(summary.started_at)},
-          {"closed_at", moment(summary.closed_at)}};
+          {"closed_at", views::cell(summary.closed_at)}};
 }
 
 Value::Map run_detail(const views::Account& account, const views::Sight& sight,
@@ -86,13 +77,13 @@ Value::Map run_detail(const views::Account& account, const views::Sight& sight,
   add("input_envelope", envelope_of(start.arguments));
   add("output", state.output ? projection_of(*state.output) : Value{});
   if (state.output) add("output_envelope", envelope_of(*state.output));
-  add("execution_timeout_seconds", number(start.execution_timeout));
-  add("run_timeout_seconds", number(start.run_timeout));
-  add("execution_deadline_at", moment(state.execution_deadline()));
-  add("run_deadline_at", moment(state.run_deadline()));
+  add("execution_timeout_seconds", views::cell(start.execution_timeout));
+  add("run_timeout_seconds", views::cell(start.run_timeout));
+  add("execution_deadline_at", views::cell(state.execution_deadline()));
+  add("run_deadline_at", views::cell(state.run_deadline()));
   add("last_progress_at", format_timestamp(state.last_recorded_at));
-  add("wait_kind", text_or_null(summary.wait.kind));
-  add("wait_reason", text_or_null(summary.wait.reason));
+  add("wait_kind", views::cell(summary.wait.kind));
+  add("wait_reason", views::cell(summary.wait.reason));
 
   const auto allowed = views::availability_of(account, sight);
   add("actions", Value::Map{{"can_signal", allowed.signal.granted()},
@@ -104,8 +95,14 @@ Value::Map run_detail(const views::Account& account, const views::Sight& sight,
                             {"can_archive", allowed.archive.granted()}});
   if (state.status == history::RunStatus::failed && state.failure) {
     add("error", state.failure->message);
+    // What ended the run comes last, where clients look for it: updates that it left open fail
+    // after it.
+    auto in_order = account.failures;
+    std::stable_partition(in_order.begin(), in_order.end(), [](const auto& failure) {
+      return failure.source_kind != "workflow_run";
+    });
     Value::Array failures;
-    for (const auto& failure : account.failures) failures.emplace_back(failure_of(failure));
+    for (const auto& failure : in_order) failures.emplace_back(failure_of(failure));
     if (!failures.empty()) {
       add("exception", *failures.back().find("exception"));
       add("failure", failures.back());

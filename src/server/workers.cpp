@@ -507,19 +507,21 @@ Workers::Definition Workers::definition(const Namespace& ns, std::string_view qu
   return newest;
 }
 
-bool Workers::anyone(const Namespace& ns, std::string_view queue, std::string_view workflow_type,
-                     std::string_view capability) const {
+Workers::Help Workers::help_with(const Namespace& ns, const Errand& errand) const {
   const auto contains = [](const std::vector<std::string>& names, std::string_view name) {
     return std::ranges::find(names, name) != names.end();
   };
   const Timestamp now = clock_.now();
-  bool found = false;
+  Help best = Help::none;
   const std::lock_guard lock{mutex_};
-  visit_workers(workers_, ns, named_queue(queue), [&](const Worker& worker) {
-    found = found || (!is_stale(worker, now) && contains(worker.capabilities, capability) &&
-                      (worker.takes_all() || contains(worker.workflow_types, workflow_type)));
+  visit_workers(workers_, ns, named_queue(errand.queue), [&](const Worker& worker) {
+    const bool able = contains(worker.capabilities, errand.capability) &&
+                      (worker.takes_all() || contains(worker.workflow_types, errand.workflow_type));
+    if (!able || is_stale(worker, now) || draining(worker)) return;
+    const bool fits = errand.compatibility.empty() || errand.compatibility == worker.build_id;
+    best = std::max(best, fits ? Help::there : Help::other_builds_only);
   });
-  return found;
+  return best;
 }
 
 }  // namespace dw::server

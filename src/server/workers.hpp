@@ -99,9 +99,15 @@ class Workers {
   };
   Definition definition(const Namespace& ns, std::string_view queue,
                         std::string_view workflow_type) const;
-  // Is there a live worker on that queue for the type that has the capability?
-  bool anyone(const Namespace& ns, std::string_view queue, std::string_view workflow_type,
-              std::string_view capability) const;
+  // Is there a live worker on that queue for the type that has the capability, and takes new work?
+  enum class Help { none, other_builds_only, there };
+  struct Errand {
+    std::string_view queue;
+    std::string_view workflow_type;
+    std::string_view capability;
+    std::string_view compatibility = {};  // the build it must be; empty: any
+  };
+  Help help_with(const Namespace& ns, const Errand& errand) const;
 
  private:
   std::string_view status_of(const Worker& worker, Timestamp now) const;

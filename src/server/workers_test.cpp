@@ -411,15 +411,30 @@ TEST_F(AmongWorkers, SomebodyWithACapabilityIsFoundWhileAlive) {
       R"({"worker_id":"w-1","task_queue":"default","runtime":"python",
           "supported_workflow_types":["invoice"],"capabilities":["query_tasks"]})");
   enlist(R"({"worker_id":"w-2","task_queue":"any","runtime":"python","capabilities":["x"]})");
-  EXPECT_TRUE(workers.anyone(home, "default", "invoice", "query_tasks"));
-  EXPECT_TRUE(workers.anyone(home, "", "invoice", "query_tasks"));
-  EXPECT_FALSE(workers.anyone(home, "default", "refund", "query_tasks"));
-  EXPECT_FALSE(workers.anyone(home, "default", "invoice", "update_validation_tasks"));
-  EXPECT_FALSE(workers.anyone(home, "orders", "invoice", "query_tasks"));
-  EXPECT_FALSE(workers.anyone(Namespace{"other"}, "default", "invoice", "query_tasks"));
-  EXPECT_TRUE(workers.anyone(home, "any", "whatever", "x")) << "no lists: takes everything";
+  using enum Workers::Help;
+  EXPECT_EQ(workers.help_with(home, {"default", "invoice", "query_tasks"}), there);
+  EXPECT_EQ(workers.help_with(home, {"", "invoice", "query_tasks"}), there);
+  EXPECT_EQ(workers.help_with(home, {"default", "refund", "query_tasks"}), none);
+  EXPECT_EQ(workers.help_with(home, {"default", "invoice", "update_validation_tasks"}), none);
+  EXPECT_EQ(workers.help_with(home, {"orders", "invoice", "query_tasks"}), none);
+  EXPECT_EQ(workers.help_with(Namespace{"other"}, {"default", "invoice", "query_tasks"}), none);
+  EXPECT_EQ(workers.help_with(home, {"any", "whatever", "x"}), there) << "no lists: takes all";
   pass(180s);
-  EXPECT_FALSE(workers.anyone(home, "default", "invoice", "query_tasks"));
+  EXPECT_EQ(workers.help_with(home, {"default", "invoice", "query_tasks"}), none);
+}
+
+TEST_F(AmongWorkers, OtherBuildsAreToldApartFromNobodyAndThoseThatDrainDoNotCount) {
+  bool drains = false;
+  Workers fleet{clock,
+                [&](const Namespace&, std::string_view, std::string_view) { return drains; }};
+  fleet.register_worker(call(R"({"worker_id":"w-1","task_queue":"default","runtime":"python",
+                                 "build_id":"v2","capabilities":["query_tasks"]})"),
+                        "");
+  using enum Workers::Help;
+  EXPECT_EQ(fleet.help_with(home, {"default", "invoice", "query_tasks", "v2"}), there);
+  EXPECT_EQ(fleet.help_with(home, {"default", "invoice", "query_tasks", "v1"}), other_builds_only);
+  drains = true;
+  EXPECT_EQ(fleet.help_with(home, {"default", "invoice", "query_tasks", "v2"}), none);
 }
 
 }  // namespace

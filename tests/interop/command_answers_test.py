@@ -70,6 +70,72 @@ class CommandAnswers(WireTest):
         self.assertEqual(ended["applied_at"], ended["closed_at"])
 
 
+    def test_a_run_that_is_named_must_be_there_and_must_be_the_current_one(self) -> None:
+        task = self.started()
+        self.says(self.complete(task, {"type": "continue_as_new", "arguments": None}), 200)
+        first, current = task["run_id"], self.poll()["run_id"]
+        for what in ("signal/go", "update/raise", "cancel", "terminate"):
+            self.says(self.command(what, f"/workflows/wf/runs/{first}"), 409, run_id=first, target_scope="run",
+                      reason="historical_run_command_rejected", rejection_reason="selected_run_not_current")
+        before = self.history(current)
+        for what in ("signal/go", "query/state", "update/raise", "cancel", "terminate"):
+            self.refused(self.control("POST", f"/workflows/wf/runs/nowhere/{what}", {}), 404, "run_not_found")
+            self.refused(self.control("POST", f"/workflows/none/runs/{current}/{what}", {}), 404, "instance_not_found")
+        self.assertEqual(self.history(current), before, "nothing of that is recorded")
+
+    def test_what_cannot_be_read_is_told_by_its_code(self) -> None:
+        self.parked()
+        for blob, reason in (({"codec": "json", "blob": "[]"}, "unsupported_payload_codec"),
+                             ({"codec": "avro", "blob": "?"}, "invalid_payload_framing"),
+                             ({"codec": "avro", "blob": "wwEAAAAAAAAAAAwA"}, "unsupported_payload_schema")):
+            self.refused(self.control("POST", "/workflows/wf/signal/go", {"input": blob}), 422, reason)
+        self.invalid(self.control("POST", "/workflows/wf/signal/go", {"input": {"codec": "json", "blob": "[]"},
+                                                                      "request_id": 7}), "input.codec", "request_id")
+
+
+class Starts(WireTest):
+    def test_whoever_takes_what_is_there_is_told_what_that_is(self) -> None:
+        run = self.start("wf", business_key="order-1")
+        self.says(self.control("POST", "/workflows", {"workflow_type": "hand.made", "workflow_id": "wf",
+                                                      "task_queue": "elsewhere", "duplicate_policy": "use-existing"}),
+                  200, outcome="returned_existing_active", run_id=run, task_queue="by-hand", business_key="order-1",
+                  status="pending")
+
+    def test_an_id_is_of_one_type_for_life(self) -> None:
+        self.start("wf")
+        for policy in ("fail", "use-existing"):
+            self.refused(self.control("POST", "/workflows", {"workflow_type": "another", "workflow_id": "wf",
+                                                             "duplicate_policy": policy}), 409,
+                         "duplicate_not_allowed", outcome="rejected_duplicate", rejection_reason="workflow_type_mismatch")
+
+    def test_words_of_other_servers_are_refused_one_by_one(self) -> None:
+        words = ("workflow_execution_timeout", "workflow_run_timeout", "workflow_task_timeout", "retry_policy",
+                 "idempotency_key", "request_id")
+        body = {"workflow_type": "hand.made", "workflow_id": "wf"} | dict.fromkeys(words, "x")
+        self.invalid(self.control("POST", "/workflows", body), *words)
+        self.refused(self.control("GET", "/workflows/wf"), 404, "instance_not_found")
+
+
+class Namespaces(WireTest):
+    def test_the_default_one_is_the_same_after_a_restart(self) -> None:
+        before = self.says(self.control("GET", "/namespaces/default"), 200)
+        self.restart()
+        self.says(self.control("GET", "/namespaces/default"), 200, created_at=before["created_at"])
+
+    def test_one_is_made_once_and_leaves_when_it_is_empty(self) -> None:
+        self.says(self.control("POST", "/namespaces", {"name": "shop"}), 201)
+        self.refused(self.control("POST", "/namespaces", {"name": "shop"}), 409, "namespace_already_exists")
+        there = {"X-Namespace": "shop"}
+        self.says(self.control("POST", "/workflows", {"workflow_type": "hand.made"}, there), 201)
+        self.refused(self.control("DELETE", "/namespaces/shop"), 409, "namespace_not_empty")
+        self.refused(self.control("DELETE", "/namespaces/default"), 409, "default_namespace")
+
+
+class Imports(WireTest):
+    def test_histories_of_other_engines_are_not_taken(self) -> None:
+        self.refused(self.control("POST", "/workflows/import/waterline-v1", {}), 501, "not_implemented")
+
+
 class Descriptions(WireTest):
     def test_a_run_that_timed_out_says_which_deadline_it_missed(self) -> None:
         self.register()
@@ -86,6 +152,17 @@ class Descriptions(WireTest):
         described = self.described()
         for shown in (described["exception"], described["failure"]["exception"], described["failures"][0]["exception"]):
             self.shows(shown, type="OutOfStock", message="no stock")
+
+    def test_what_ended_a_run_is_told_apart_from_an_update_that_it_left_behind(self) -> None:
+        task = self.started()
+        self.says(self.control("POST", "/workflows/wf/update/raise", {}), 202)
+        self.completed(self.complete(task, {"type": "fail_workflow", "message": "no stock",
+                                            "exception_type": "OutOfStock"}), task, "failed")
+        described = self.described()
+        self.assertEqual(2, len(described["failures"]))
+        for shown in (described["failure"], described["failures"][-1]):
+            self.shows(shown, exception_type="OutOfStock", message="no stock", failure_category="application")
+        self.shows(described["exception"], type="OutOfStock", message="no stock")
 
     def test_one_that_ended_well_has_nothing_to_explain(self) -> None:
         task = self.started()

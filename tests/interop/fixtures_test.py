@@ -233,7 +233,7 @@ class Replayed(WireTest):
         self.an_order(capabilities=["query_tasks"])
         task = self.take()
         self.says(self.complete(task, {"type": "open_signal_wait", "signal_name": "approve"}), 200)
-        body = {"input": FIXTURES["query-task-poll"]["response_body"]["task"]["input"]}
+        body = {"input": [{"include_line_items": True}]}
         self.asking = self.callers.submit(self.control, "POST", "/workflows/order-231/query/current_status", body)
 
     def an_order_asked_and_taken(self) -> None:

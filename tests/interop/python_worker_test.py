@@ -317,6 +317,7 @@ class PythonWorker(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(errors.WorkflowCancelled):
             await self.result(handle)
 
+    # proves: E-110
     async def test_an_exported_run_replays_in_the_sdk(self) -> None:
         handle = await self.start("py.recorder", "exported")
         await self.result(handle)

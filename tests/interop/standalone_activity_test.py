@@ -221,8 +221,8 @@ class StandaloneActivity(WireTest, unittest.IsolatedAsyncioTestCase):
         await self.client.start_workflow(workflow_type="order", task_queue="nobody's", workflow_id="order", input=[])
         with self.assertRaises(errors.WorkflowAlreadyStarted):
             await self.begin("greet", "order", "ada")
-        self.refused(self.control("POST", "/workflows", {"workflow_type": "order", "workflow_id": "once"}), 409,
-                     "workflow_type_mismatch")
+        with self.assertRaises(errors.WorkflowAlreadyStarted):
+            await self.client.start_workflow(workflow_type="order", task_queue="nobody's", workflow_id="once", input=[])
 
     async def test_all_mistakes_are_told_at_once(self) -> None:
         self.invalid(self.control("POST", "/activities", {"activity_id": "a b", "heartbeat_timeout_seconds": 0,

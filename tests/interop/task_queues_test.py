@@ -3,7 +3,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from wire import QUEUE, Answer, Headers, Json, WireTest, activity, done
+from wire import QUEUE, Answer, Headers, Json, WireTest, activity, done, timer
 
 DRAINING = {"task": None, "poll_status": "draining", "reason": "worker_draining", "worker_status": "draining",
             "drain_intent": "draining"}
@@ -139,6 +139,20 @@ class Rollouts(QueueTest):
         self.turned_away(self.ask("activity"))
         self.register("new", build_id="v2")
         self.shows(self.poll("activity", "new"), workflow_id="wf")
+
+    def test_a_query_that_no_worker_of_the_runs_build_could_answer_is_refused_at_once(self) -> None:
+        asked = {"capabilities": ["query_tasks"]}
+        self.register("old", build_id="v1", **asked)
+        self.start("wf", build_id="v1")
+        self.completed(self.complete(task := self.poll(worker="old"), timer(3600)), task)
+        self.deregister("old")
+        query = lambda: self.control("POST", "/workflows/wf/query/state", {})
+        self.refused(query(), 409, "query_worker_unavailable")
+        self.register("new", build_id="v2", **asked)
+        self.refused(query(), 409, "query_worker_incompatible")
+        self.register("old", build_id="v1", **asked)
+        self.rollout("drain", "v1")
+        self.refused(query(), 409, "query_worker_incompatible")
 
     def test_a_poll_that_waits_when_its_build_begins_to_drain_is_turned_away(self) -> None:
         self.register("old", build_id="v1")

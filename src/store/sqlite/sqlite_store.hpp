@@ -17,7 +17,7 @@ struct SqliteOptions {
   std::string vfs = {};
   // How long a commit waits for somebody who is writing with `sqlite3`.
   std::chrono::milliseconds busy_timeout{5000};
-  int read_connections = 2;
+  int read_connections = 4;
   std::int64_t cache_kib = 65536;  // of the writer's pages
   // Off: the writer copies the log back itself, after the commit that made it long, so that the
   // same batches always touch the disk in the same order.
