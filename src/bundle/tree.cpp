@@ -54,7 +54,8 @@ auto by_key(Map& map) {
   std::vector<decltype(map.data())> entries;
   entries.reserve(map.size());
   for (auto& entry : map) entries.push_back(&entry);
-  std::ranges::stable_sort(entries, {}, [](const auto* entry) { return entry->first; });
+  std::ranges::stable_sort(entries, {},
+                           [](const auto* entry) -> const std::string& { return entry->first; });
   return entries;
 }
 bool same_key(const Value::Map::value_type* left, const Value::Map::value_type* right) {

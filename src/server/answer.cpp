@@ -163,11 +163,35 @@ Answer refusal(int status, std::string_view reason, std::string message, Value::
   return answer;
 }
 
+namespace {
+
+// A payload that nobody can read is told by its code, here too when nothing else is wrong.
+std::string_view reason_for(const Value::Map& errors) {
+  constexpr ErrorCode codes[] = {ErrorCode::unsupported_payload_codec,
+                                 ErrorCode::invalid_payload_framing,
+                                 ErrorCode::unsupported_payload_schema};
+  const auto all_begin_with = [&](std::string_view code) {
+    return std::ranges::all_of(errors, [&](const auto& error) {
+      const auto* texts = error.second.if_array();
+      return texts && std::ranges::all_of(*texts, [&](const Value& text) {
+               return text.if_string() && text.if_string()->starts_with(code);
+             });
+    });
+  };
+  for (const ErrorCode code : codes) {
+    if (!errors.empty() && all_begin_with(to_string(code))) return to_string(code);
+  }
+  return "validation_failed";
+}
+
+}  // namespace
+
 Answer invalid(Value::Map errors) {
   std::string message = "The request is not valid";
   if (!errors.empty()) message += ": " + errors.front().first;
   const Value copy{errors};
-  return refusal(422, "validation_failed", std::move(message),
+  const auto reason = reason_for(errors);
+  return refusal(422, reason, std::move(message),
                  {{"errors", copy}, {"validation_errors", std::move(errors)}});
 }
 

@@ -1,8 +1,12 @@
 #include "server/cluster_info.hpp"
 
 #include "core/assert.hpp"
+#include "engine/decide.hpp"
 #include "engine/visibility.hpp"
 #include "server/answer.hpp"
+
+#include <algorithm>
+#include <iterator>
 
 namespace dw::server {
 namespace {
@@ -17,7 +21,7 @@ constexpr std::string_view capabilities = R"({
   "bridge_adapter_outcome_contract": true, "replay_verification_contract": false,
   "external_executor_config_contract": false, "invocable_carrier_contract": false,
   "result_long_poll": true, "signal_with_start": true,
-  "payload_codecs": ["avro"], "response_compression": []
+  "payload_codecs": ["avro"], "response_compression": ["gzip", "deflate"]
 })";
 
 // A range that takes pre-releases of 2.0.0 in.
@@ -60,7 +64,7 @@ constexpr std::string_view server_capabilities = R"({
   "activity_retry_policy": true, "activity_timeouts": true, "child_workflow_retry_policy": true,
   "child_workflow_timeouts": true, "parent_close_policy": true, "non_retryable_failures": true,
   "history_compression": {"supported_encodings": ["gzip", "deflate"], "compression_threshold": 50},
-  "response_compression": [], "exchange": {"version": 1, "endpoint": "/worker/exchange"}
+  "response_compression": ["gzip", "deflate"], "exchange": {"version": 1, "endpoint": "/worker/exchange"}
 })";
 
 constexpr std::string_view auth_composition = R"({
@@ -96,6 +100,41 @@ constexpr std::string_view bridge_contract = R"({
     "redaction": {"never_echo": ["authorization", "signature", "token", "secret", "raw_payload"]}}
 })";
 
+// What this server is, for those who look it up. No client decides anything by it.
+constexpr std::string_view descriptions = R"({
+  "worker_fleet": {"validation_mode": "warn", "heartbeat_interval_seconds": 60, "stale_after_heartbeats": 3},
+  "task_repair": {"redispatch_after_seconds": 3, "loop_throttle_seconds": 5, "scan_limit": 25,
+    "scan_strategy": "scope_fair_round_robin", "failure_backoff_max_seconds": 60,
+    "failure_backoff_strategy": "exponential_by_repair_count"},
+  "topology": {"shape": "single_node", "roles": ["api", "dispatch", "scheduler", "repair"]},
+  "coordination_health": {"status": "ok", "coordinator": "none", "message": "one process owns the store"},
+  "surface_stability_contract": {"schema": "durable-workflow.v2.surface-stability.contract", "version": 1,
+    "frozen": ["control_plane", "worker_protocol"], "additive": ["exchange", "result_long_poll", "signal_with_start"]},
+  "platform_protocol_specs": {"schema": "durable-workflow.v2.platform-protocol-specs.catalog", "version": 1,
+    "specs": ["control_plane", "worker_protocol", "history_export", "payload_codec"]},
+  "platform_conformance_suite": {"schema": "durable-workflow.v2.platform-conformance.suite", "version": 1,
+    "claimed": false},
+  "sdk_neutrality_contract": {"schema": "durable-workflow.v2.sdk-neutrality.contract", "version": 1,
+    "runtimes": "any", "payload_codecs": ["avro"]},
+  "replay_verification_contract": {"schema": "durable-workflow.v2.replay-verification.contract", "version": 1,
+    "supported": false, "instead": "dw replay:verify, on an exported history"}
+})";
+
+Value structural_limits() {
+  const engine::Limits limits;
+  return Value::Map{{"pending_activity_count", limits.pending_activities},
+                    {"pending_child_count", limits.pending_children},
+                    {"pending_timer_count", limits.pending_timers},
+                    {"pending_signal_count", limits.pending_signals},
+                    {"pending_update_count", limits.pending_updates},
+                    {"command_batch_size", limits.barrier_leaves},
+                    {"payload_size_bytes", limits.payload_bytes},
+                    {"memo_size_bytes", limits.memo_bytes},
+                    {"search_attribute_size_bytes", limits.search_attribute_bytes},
+                    {"history_transaction_size", limits.events_per_task},
+                    {"warning_threshold_percent", 80}};
+}
+
 Value written(std::string_view json) {
   auto value = parse_json(json);
   DW_ASSERT(value, "what is written in this file is JSON");
@@ -110,7 +149,7 @@ const std::string& worker_capabilities() {
 }
 
 Value cluster_info(const About& about) {
-  return Value::Map{
+  Value::Map info{
       {"server_id", about.server_id},
       {"version", about.version},
       {"default_namespace", about.default_namespace},
@@ -118,15 +157,16 @@ Value cluster_info(const About& about) {
        Value::Map{{"cli", ">=0.1,<3.0"}, {"python", ">=0.1,<3.0"}, {"rust", ">=0.1,<3.0"}}},
       {"capabilities", written(capabilities)},
       {"limits", Value::Map{{"max_payload_bytes", about.max_payload_bytes},
-                            {"max_memo_bytes", 262144},
+                            {"max_memo_bytes", static_cast<std::int64_t>(engine::max_memo_bytes)},
                             {"max_search_attributes", 100},
                             {"max_search_attribute_key_length",
                              static_cast<std::int64_t>(engine::max_attribute_key_bytes)},
                             {"max_search_attribute_value_bytes",
                              static_cast<std::int64_t>(engine::max_attribute_bytes)},
                             {"max_operation_name_length", 256},
-                            {"max_pending_activities", 2000},
-                            {"max_pending_children", 1000}}},
+                            {"max_pending_activities", engine::Limits{}.pending_activities},
+                            {"max_pending_children", engine::Limits{}.pending_children}}},
+      {"structural_limits", structural_limits()},
       {"client_compatibility", written(clients)},
       {"control_plane", Value::Map{{"version", control_plane_version},
                                    {"header", control_plane_header},
@@ -136,6 +176,9 @@ Value cluster_info(const About& about) {
                                      {"server_capabilities", written(server_capabilities)}}},
       {"bridge_adapter_outcome_contract", written(bridge_contract)},
       {"auth_composition_contract", written(auth_composition)}};
+  Value more = written(descriptions);
+  std::ranges::move(*more.if_map(), std::back_inserter(info));
+  return info;
 }
 
 }  // namespace dw::server

@@ -186,7 +186,12 @@ Payload read_envelope(const Value& value, std::string_view field, Value::Map& er
     return Payload{};
   };
   if (!is_envelope(value)) return no("", "must be an envelope of codec and blob");
-  if (*value.find("codec") != Value{avro_codec}) return no(".codec", "must be avro");
+  const auto unreadable = [&](std::string_view part, const Error& error) {
+    return no(part, fmt::format("{}: {}", to_string(error.code), error.message));
+  };
+  if (*value.find("codec") != Value{avro_codec}) {
+    return unreadable(".codec", {ErrorCode::unsupported_payload_codec, "must be avro"});
+  }
   if (const Value* reference = value.find("external_storage")) {
     auto elsewhere = external_payload(*reference);
     return elsewhere ? *std::move(elsewhere) : no(".external_storage", elsewhere.error().message);
@@ -194,8 +199,8 @@ Payload read_envelope(const Value& value, std::string_view field, Value::Map& er
   const Value* blob = value.find("blob");
   if (!blob->if_string()) return no(".blob", "must be base64 text");
   auto payload = payload_from_blob(avro_codec, *blob->if_string());
-  if (!payload) return no(".blob", payload.error().message);
-  if (auto sound = check_avro(payload->bytes); !sound) return no(".blob", sound.error().message);
+  if (!payload) return unreadable(".blob", payload.error());
+  if (auto sound = check_avro(payload->bytes); !sound) return unreadable(".blob", sound.error());
   return *std::move(payload);
 }
 

@@ -58,7 +58,7 @@ Payload encoded(const Value& value);
 // {codec, blob} or {codec, external_storage}, and nothing else.
 bool is_envelope(const Value& value);
 // The payload in an envelope. Every one that comes in is looked through, and what is wrong is noted
-// under the field, its codec or its blob; the payload is then empty.
+// under the field, its codec or its blob, its code first; the payload is then empty.
 Payload read_envelope(const Value& value, std::string_view field, Value::Map& errors);
 Value envelope_of(const Payload& payload);
 // The JSON form of what is in it; null when nobody here can read it.

@@ -3,6 +3,7 @@
 #include "core/trimmed.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <charconv>
@@ -99,6 +100,17 @@ std::optional<Answer> wrong_version(const Request& request, Plane plane) {
                   {"remediation", fmt::format("send {}: {}", header, supported)}});
 }
 
+std::optional<Answer> take_body(std::optional<Value> given, Value::Map& body) {
+  if (!given) return {};
+  if (auto* object = given->if_map()) {
+    body = std::move(*object);
+    return {};
+  }
+  // An empty list is how some clients write an empty object.
+  if (const auto* list = given->if_array(); list && list->empty()) return {};
+  return invalid({{"body", Value::Array{"must be a JSON object"}}});
+}
+
 }  // namespace
 
 const Value* Call::field(std::string_view name) const {
@@ -133,9 +145,16 @@ void FrontDesk::handle(Request request, Respond respond) {
     return respond({200, {{"Content-Type", "application/json"}}, cluster_info_});
   }
   Service& service = plane == Plane::worker ? worker_ : control_;
-  service.serve(std::move(call), [respond = std::move(respond), plane, subject](Answer answer) {
+  const auto reply = [respond = std::move(respond), plane, subject](Answer answer) {
     respond(finished(std::move(answer), plane, subject));
-  });
+  };
+  try {
+    service.serve(std::move(call), reply);
+  } catch (const std::exception& failure) {
+    spdlog::error("a request's handler threw: {} request={}", failure.what(),
+                  request.header(request_id_header));
+    reply(refusal(500, "server_error", "the server failed; its log says why"));
+  }
 }
 
 std::optional<Answer> FrontDesk::refused(const Request& request, const Match& match,
@@ -148,13 +167,15 @@ std::optional<Answer> FrontDesk::refused(const Request& request, const Match& ma
     }
     return refusal(404, "not_found", fmt::format("there is nothing at {}", request.target));
   }
-  if (auto no = misread(request, call.body)) return no;
+  std::optional<Value> body;
+  if (auto no = misread(request, body)) return no;
   if (auto no = unwelcome(request, call)) return no;
-  return misaddressed(request, match, call);
+  if (auto no = misaddressed(request, match, call)) return no;
+  return take_body(std::move(body), call.body);
 }
 
 // Size, media type, syntax.
-std::optional<Answer> FrontDesk::misread(const Request& request, Value::Map& body) const {
+std::optional<Answer> FrontDesk::misread(const Request& request, std::optional<Value>& body) const {
   if (request.too_large || request.body.size() > options_.max_payload_bytes) {
     return refusal(413, "payload_too_large",
                    fmt::format("the body is longer than {} bytes", options_.max_payload_bytes),
@@ -171,12 +192,7 @@ std::optional<Answer> FrontDesk::misread(const Request& request, Value::Map& bod
     return refusal(400, "malformed_json", "the body is not valid JSON",
                    {{"json_error", parsed.error().message}});
   }
-  if (auto* object = parsed->if_map()) {
-    body = std::move(*object);
-  } else if (const auto* list = parsed->if_array(); !list || !list->empty()) {
-    // An empty list is how some clients write an empty object.
-    return invalid({{"body", Value::Array{"must be a JSON object"}}});
-  }
+  body = *std::move(parsed);
   return {};
 }
 

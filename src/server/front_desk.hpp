@@ -65,7 +65,7 @@ class FrontDesk final : public Handler {
 
  private:
   std::optional<Answer> refused(const Request& request, const Match& match, Call& call) const;
-  std::optional<Answer> misread(const Request& request, Value::Map& body) const;
+  std::optional<Answer> misread(const Request& request, std::optional<Value>& body) const;
   std::optional<Answer> unwelcome(const Request& request, Call& call) const;
   std::optional<Answer> misaddressed(const Request& request, const Match& match, Call& call) const;
 

@@ -145,7 +145,14 @@ TEST_F(AtTheDesk, ChecksSizeTypeAndSyntaxBeforeItAsksWho) {
   form.headers.pop_back();
   expect_refused(ask(form), 415, "unsupported_media_type");
   expect_refused(ask(post(approve, "{")), 400, "malformed_json");
+}
+
+TEST_F(AtTheDesk, WhatABodyMustBeIsToldToThoseWhoMayAsk) {
   expect_refused(ask(post(approve, "[1]")), 422, "validation_failed");
+  expect_refused(ask(post(approve, "null")), 422, "validation_failed");
+  auto stranger = post(approve, "[1]");
+  stranger.headers[0].value = "Bearer x";
+  expect_refused(ask(stranger), 401, "unauthorized");
 }
 
 TEST_F(AtTheDesk, AnEmptyListIsAnEmptyObject) {

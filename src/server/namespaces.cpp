@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 namespace dw::server {
 namespace {
 
@@ -30,6 +32,20 @@ Namespaces::Namespaces(NamespacesParts parts) : parts_(std::move(parts)) {
 }
 
 void Namespaces::restore(std::span<const store::Document> documents) {
+  read(documents);
+  const bool kept = std::ranges::count(documents, parts_.default_name, &store::Document::id) > 0;
+  if (kept) return;
+  parts_.writer.post([this] {
+    const Answer put_there = put(parts_.default_name, *find_entry(parts_.default_name), 200);
+    if (put_there.status == 200) return;
+    spdlog::warn(
+        "the default namespace could not be written down, and is made again at the next "
+        "start: namespace={} error={}",
+        parts_.default_name, to_json(Value{put_there.body}));
+  });
+}
+
+void Namespaces::read(std::span<const store::Document> documents) {
   const std::lock_guard lock{mutex_};
   for (const store::Document& document : documents) {
     const auto body = parse_json(document.body);
@@ -237,13 +253,12 @@ void Namespaces::remove(const Call& call, Reply reply) {
     if (!gone) return failed(gone.error(), asked);
     const std::lock_guard lock{mutex_};
     entries_.erase(name);
-    return {200,
-            {{"name", name},
-             {"status", "deleted"},
-             {"deleted",
-              Value::Map{{"runs", 0},
-                         {"search_attributes", *attributes},
-                         {"calendars", *calendars}}}}};
+    return {
+        200,
+        {{"name", name},
+         {"status", "deleted"},
+         {"deleted",
+          Value::Map{{"runs", 0}, {"search_attributes", *attributes}, {"calendars", *calendars}}}}};
   });
 }
 

@@ -27,6 +27,8 @@ class Namespaces {
  public:
   explicit Namespaces(NamespacesParts parts);
 
+  // What is in the store; a default namespace that is not yet is written there, so that it stays
+  // when another becomes the default.
   void restore(std::span<const store::Document> documents);
   bool exists(std::string_view name) const;
   // How long its closed runs are kept.
@@ -51,6 +53,7 @@ class Namespaces {
     Timestamp updated_at = {};
   };
 
+  void read(std::span<const store::Document> documents);
   static Value::Map shown(const std::string& name, const Entry& entry);
   static std::string written(const Entry& entry);
   Answer unknown(std::string_view name) const;

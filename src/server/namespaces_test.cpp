@@ -126,5 +126,15 @@ TEST_F(StorageOfNamespaces, WhatCannotBeIsRefusedAndChangesNothing) {
   EXPECT_THAT(text_of(nowhere), HasSubstr(R"("reason":"namespace_not_found")"));
 }
 
+TEST_F(StorageOfNamespaces, TheDefaultOneStaysAsItWasMadeAlsoWhenAnotherIsTheDefault) {
+  namespaces.restore({});
+  const std::string first = shown();
+  clock.set(clock.now() + std::chrono::hours{1});
+  Namespaces next{{store, writer, clock, "orders"}};
+  next.restore(*store.documents(namespace_kind));
+  EXPECT_EQ(text_of(next.describe(about("default"))), first);
+  EXPECT_TRUE(next.exists("orders"));
+}
+
 }  // namespace
 }  // namespace dw::server

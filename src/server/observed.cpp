@@ -202,8 +202,8 @@ void Observed::handle(Request request, Respond respond) {
   } catch (const std::exception& failure) {
     spdlog::error("a request's handler threw: {} request={}", failure.what(),
                   visit->entry.request_id);
-    inside_->finish(visit,
-                    as_response(refusal(500, "internal", "the server failed; its log says why")));
+    inside_->finish(
+        visit, as_response(refusal(500, "server_error", "the server failed; its log says why")));
   }
 }
 

@@ -233,7 +233,7 @@ TEST_F(UnderObservation, AHandlerThatThrowsIsAnsweredFor) {
   inner.throws = true;
   const auto response = ask(get("/api/workflows"));
   EXPECT_EQ(response.status, 500);
-  EXPECT_THAT(response.body, HasSubstr(R"("reason":"internal")"));
+  EXPECT_THAT(response.body, HasSubstr(R"("reason":"server_error")"));
   EXPECT_THAT(response.body, Not(HasSubstr("fire")));
   EXPECT_THAT(lines, ElementsAre(HasSubstr(R"("status":500)")));
 }

@@ -183,6 +183,7 @@ TEST_F(Counting, EachTroubleHasItsCheck) {
 
 // ---- candidates for repair
 
+// proves: E-191
 TEST(RepairCensus, ScopesComeWithTheirShareOfTheNextPass) {
   RepairCensus census{{.scan_limit = 3}, at("09:10")};
   for (int i = 0; i < 4; ++i) {

@@ -192,9 +192,9 @@ TEST_F(TryingStorage, AFileInTheWayIsNamed) {
 }
 
 TEST_F(TryingStorage, ANamespaceWithoutADirectoryHasOneBesideTheStore) {
-  const PayloadStorage here{{namespaces, patient, random, root, [](const char*) { return ""; }}};
+  const PayloadStorage beside{{namespaces, patient, random, root, [](const char*) { return ""; }}};
   for (const auto* name : {"billing", "..", "."}) {
-    const auto blobs = here.open(Namespace{name}, StoragePolicy{}).value();
+    const auto blobs = beside.open(Namespace{name}, StoragePolicy{}).value();
     const auto key = blobs->put("abc").value();
     EXPECT_TRUE(fs::exists(root / (std::string{name} + ".payloads") / key)) << name;
   }

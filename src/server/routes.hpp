@@ -164,7 +164,7 @@ std::optional<Path> parse_path(std::string_view target);
 
 struct Match {
   const Route* route = nullptr;    // null: nothing here answers to that method
-  const Route* nearest = nullptr;  // if that is so, one of this path, with another method
+  const Route* nearest = nullptr;  // of this path: that route, or one with another method
   std::vector<std::pair<std::string_view, std::string>> captured;  // {name} → its segment
   bool known_path = false;                                         // with another method
   Plane plane = Plane::control;                                    // of the path, known or not

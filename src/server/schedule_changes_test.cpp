@@ -65,12 +65,12 @@ TEST_F(JudgingSchedules, ThereMustBeSomethingToStart) {
 }
 
 TEST_F(JudgingSchedules, ArgumentsThatNobodyCouldReadAreRefused) {
-  EXPECT_THAT(mistakes_in(R"({"action":{"workflow_type":"report",
-                                        "input":{"codec":"avro","blob":"!"}}})"),
-              ElementsAre("action.input.blob invalid_value"));
-  EXPECT_THAT(mistakes_in(R"({"action":{"workflow_type":"report",
-                                        "input":{"codec":"json","blob":"W10="}}})"),
-              ElementsAre("action.input.codec invalid_value"));
+  const auto with_input = [this](std::string_view input) {
+    const auto more = fmt::format(R"({{"action":{{"workflow_type":"report","input":{}}}}})", input);
+    return ask(Operation::create_schedule, {}, hourly("nightly", more));
+  };
+  expect_refused(with_input(R"({"codec":"avro","blob":"!"})"), 422, "invalid_payload_framing");
+  expect_refused(with_input(R"({"codec":"json","blob":"W10="})"), 422, "unsupported_payload_codec");
 }
 
 TEST_F(JudgingSchedules, ACalendarMustBeThere) {
@@ -91,6 +91,12 @@ TEST_F(JudgingSchedules, AMemoHasALimitThatIsTold) {
   const Answer answer = ask(Operation::create_schedule, {}, std::move(body));
   expect_refused(answer, 422, "memo_too_large");
   EXPECT_EQ(at(Value{answer.body}, "limit"), "262144");
+}
+
+TEST_F(JudgingSchedules, AMemoThatNoRunCouldCarryIsRefusedBeforeTheFirstFire) {
+  const std::string key(65, 'k');
+  EXPECT_THAT(mistakes_in(R"({"memo":{")" + key + R"(":1}})"),
+              ElementsAre(HasSubstr("invalid_value")));
 }
 
 TEST_F(JudgingSchedules, WhatRunsWouldRefuseToCarryIsRefusedNow) {

@@ -349,6 +349,7 @@ TEST_F(AtTheSystemDesk, RunsOfOtherNamespacesAreNotFound) {
 
 // ---- the whole
 
+// proves: E-105
 TEST_F(AtTheSystemDesk, OperatorMetricsTellOfOneNamespace) {
   keep("r1", story::run_with(story::activity_scheduled("a1")));
   keep("r2", story::run_with(story::workflow_completed()));
