@@ -39,6 +39,8 @@ struct EngineOptions {
   std::size_t workflow_stack_bytes = 256 * 1024;
   std::size_t max_queued_commits = 20'000;           // beyond it callers get `overloaded`
   std::chrono::milliseconds update_timeout{10'000};  // how long update() waits for its answer
+  // An update that comes while an earlier signal is unapplied: refused, or applied after it.
+  bool updates_queue_behind_signals = false;
   CompatibilityOptions compatibility = {};
   TaskDispatchMode task_dispatch_mode = TaskDispatchMode::queue;
   FleetValidation fleet_validation = FleetValidation::warn;

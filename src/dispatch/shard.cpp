@@ -245,8 +245,9 @@ bool Shard::decide(Cell& cell, Build& build, InFlight& record, const RunJob& job
                  },
                  [&](const UpdateJob& j) {
                    engine::UpdateCommand command = j.command;
+                   command.code_elsewhere = offers_code_of(cell);
                    command.definition_available =
-                       offers_code_of(cell) ||
+                       command.code_elsewhere ||
                        parts_.workflows.knows(cell.run.state.start.workflow_type);
                    return decide_command(cell, build, record,
                                          engine::decide_update(cell.run, command, ctx));

@@ -85,11 +85,15 @@ void Shard::announce(const Cell& cell, const OpenActivity& activity) {
 
 // The code has something new to see, and runs elsewhere.
 void Shard::offer_code(Cell& cell, Build& build) {
+  const auto is_signal = [](const EventBody& body) {
+    return std::holds_alternative<SignalReceived>(body);
+  };
+  const auto matters = [&](const EventBody& body) {
+    return engine::signal_matters(cell.run.state, std::get<SignalReceived>(body).name);
+  };
   const bool only_signals =
-      !build.events.empty() && std::ranges::all_of(build.events, [](const EventBody& body) {
-        return std::holds_alternative<SignalReceived>(body);
-      });
-  if (only_signals && !engine::signal_matters(cell.run.state)) return;
+      !build.events.empty() && std::ranges::all_of(build.events, is_signal);
+  if (only_signals && std::ranges::none_of(build.events, matters)) return;
   // Signals that whoever holds the task has not seen are found when it is done.
   if (task_held(cell)) {
     task_leases_.at(cell.run.id).news |= !only_signals;

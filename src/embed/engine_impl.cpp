@@ -22,6 +22,12 @@ std::size_t workflow_threads(int wanted) {
   return std::max<std::size_t>(1, std::thread::hardware_concurrency() / 2);
 }
 
+engine::Settings settings_of(const EngineOptions& options) {
+  engine::Settings settings;
+  settings.updates_queue_behind_signals = options.updates_queue_behind_signals;
+  return settings;
+}
+
 void drain(dispatch::ThreadExecutor& executor) {
   std::promise<void> reached;
   executor.post([&reached] { reached.set_value(); });
@@ -77,7 +83,7 @@ EngineImpl::EngineImpl(Registry registry, EngineOptions options,
                               time_,
                               activities_,
                               std::move(seats),
-                              {},
+                              settings_of(options_),
                               {},
                               local_work(options_),
                               pulse_of(options_, registry_),

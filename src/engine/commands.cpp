@@ -132,6 +132,14 @@ CommandDecision decide_signal(const Run& run, const SignalCommand& command,
   return result;
 }
 
+bool signal_is_unapplied(const RunState& state, const std::optional<TaskKey>& task,
+                         bool code_elsewhere) {
+  if (!code_elsewhere) return !state.signals.empty();
+  return task && std::ranges::any_of(state.signals, [&](const PendingSignal& signal) {
+           return signal.received_at >= task->available_at;
+         });
+}
+
 CommandDecision decide_update(const Run& run, const UpdateCommand& command,
                               const Context& context) {
   CommandDecision result;
@@ -178,7 +186,8 @@ CommandDecision decide_update(const Run& run, const UpdateCommand& command,
     return refuse(rejected(facts, "rejected_workflow_definition_unavailable",
                            "workflow_definition_unavailable"));
   }
-  if (!state.signals.empty() && !context.settings.updates_queue_behind_signals) {
+  if (!context.settings.updates_queue_behind_signals &&
+      signal_is_unapplied(state, run.workflow_task, command.code_elsewhere)) {
     return refuse(rejected(facts, "rejected_pending_signal", "earlier_signal_pending"));
   }
   const FullLimit waiting{"pending_update_count", std::ssize(state.updates),

@@ -91,6 +91,7 @@ struct UpdateCommand {
   std::string request_id = {};
   bool any_name = false;          // a run that declares nothing takes whatever comes
   bool whole_if_unnamed = false;  // as of a signal
+  bool code_elsewhere = false;    // workers elsewhere run its body
 };
 
 // ---- asked by workflow code, one for each step it took since it last parked

@@ -139,6 +139,12 @@ CommandDecision decide_archive(const Run& run, const ArchiveCommand& command,
 CommandDecision decide_signal(const Run& run, const SignalCommand& command, const Context& context);
 CommandDecision decide_update(const Run& run, const UpdateCommand& command, const Context& context);
 
+// Is a signal on its way to the code, so that an update would overtake it? To code that runs
+// elsewhere only one that woke `task`, or came while that was open: any other wakes nobody, and
+// replay takes it where it stands in history, before the update.
+bool signal_is_unapplied(const history::RunState& state, const std::optional<TaskKey>& task,
+                         bool code_elsewhere);
+
 // One start and one signal that stand or fall together. `current` as for decide_start; a closed one
 // makes way for a new run.
 struct SignalWithStart {

@@ -242,7 +242,9 @@ RemoteTask remote_task(const Run& run, std::span<const Event> history, std::int6
   for (auto event = history.rbegin(); event != history.rend(); ++event) {
     if (event->sequence <= looked_until) break;
     const bool applied = std::holds_alternative<UpdateApplied>(event->body);
-    only_updates &= is_about_updates(event->body) && !(applied && waits);
+    const auto* signal = std::get_if<SignalReceived>(&event->body);
+    only_updates &= signal ? !signal_matters(state, signal->name)
+                           : is_about_updates(event->body) && !(applied && waits);
   }
   for (auto event = history.rbegin(); waits && event != history.rend(); ++event) {
     const auto* opened = std::get_if<ConditionWaitOpened>(&event->body);
@@ -293,8 +295,9 @@ bool wants_another_task(const RunState& state, const RemoteTask& task) {
          std::ranges::any_of(state.signals, waited_for);
 }
 
-bool signal_matters(const RunState& state) {
-  return !state.conditions.empty() || !state.signal_waits.empty();
+bool signal_matters(const RunState& state, std::string_view name) {
+  return !state.conditions.empty() ||
+         std::ranges::count(state.signal_waits, name, &history::OpenSignalWait::name) > 0;
 }
 
 }  // namespace dw::engine

@@ -51,7 +51,8 @@ bool overtaken(const history::RunState& state, const RemoteTask& task);
 // After the task's commands: is there more to see than it was shown?
 bool wants_another_task(const history::RunState& state, const RemoteTask& task);
 
-// Does what a signal brings matter to code that parked? If nothing waits, the next task sees it.
-bool signal_matters(const history::RunState& state);
+// Does a signal of that name matter to code that parked? If nothing waits for it, the next task
+// sees it.
+bool signal_matters(const history::RunState& state, std::string_view name);
 
 }  // namespace dw::engine

@@ -453,10 +453,14 @@ TEST(RemoteTaskSignal, AppliedToAWaitIsNotTakenAsWell) {
 }
 
 TEST(RemoteTaskSignal, MattersToCodeThatWaitsForOneOrForACondition) {
-  EXPECT_FALSE(engine::signal_matters(given(run_with()).state()));
-  EXPECT_FALSE(engine::signal_matters(given(run_with(activity_scheduled("a1"))).state()));
-  EXPECT_TRUE(engine::signal_matters(waiting_until_paid().state()));
-  EXPECT_TRUE(engine::signal_matters(given(run_with(signal_wait_opened("w1", "approve"))).state()));
+  const auto matters = [](const Story& story) {
+    return engine::signal_matters(story.state(), "approve");
+  };
+  EXPECT_FALSE(matters(given(run_with())));
+  EXPECT_FALSE(matters(given(run_with(activity_scheduled("a1")))));
+  EXPECT_FALSE(matters(given(run_with(signal_wait_opened("w1", "reject")))));
+  EXPECT_TRUE(matters(waiting_until_paid()));
+  EXPECT_TRUE(matters(given(run_with(signal_wait_opened("w1", "approve")))));
 }
 
 // ---- updates
@@ -484,10 +488,18 @@ TEST(RemoteTaskUpdate, IsWhatATaskIsAboutWhenNothingElseCame) {
 TEST(RemoteTaskUpdate, WaitsForTheMainCodeWhenAnythingElseCame) {
   EXPECT_FALSE(to_repeater(with_updates()).update) << "the code has not run yet";
   EXPECT_FALSE(to_repeater(with_updates({activity_completed("a1", "try1")}), 3).update);
-  EXPECT_FALSE(
-      to_waiter(with_updates({signal_received("s1", "approve", command("c4", 4))}), 3).update);
+  EXPECT_FALSE(to_waiter(with_updates({signal_wait_opened("w1", "approve"),
+                                       signal_received("s1", "approve", command("c4", 4))}),
+                         3)
+                   .update);
   EXPECT_EQ(to_repeater(with_updates({activity_completed("a1", "try1")}), 6).update,
             UpdateId{"u1"});
+}
+
+TEST(RemoteTaskUpdate, IsNotHeldUpByASignalThatNobodyWaitsFor) {
+  const auto story = with_updates({signal_received("s1", "approve", command("c4", 4))});
+  EXPECT_EQ(to_waiter(story, 3).update, UpdateId{"u1"});
+  EXPECT_EQ(to_repeater(story, 3).update, UpdateId{"u1"});
 }
 
 TEST(RemoteTaskUpdate, WaitsWhileTheCodeLooksAtWhatAnotherOneChanged) {

@@ -137,6 +137,22 @@ TEST(DecideUpdate, QueuesBehindASignalWhereThatIsTheSetting) {
       .then({update_accepted("id2", "rename", command("id1", 3), R"(["bob"])")});
 }
 
+TEST(DecideUpdate, ElsewhereIsRefusedOnlyBehindASignalThatIsOnItsWayToTheCode) {
+  auto rename = rename_to("bob");
+  rename.code_elsewhere = true;
+  auto story = given(declared_run());
+  story.when(signal("approve", R"(["ann"])"), at("09:01"));
+  story.when(rename, at("09:02")).then_accepted("", 3);
+  story.when(ParkWorkflowTask{}, at("09:03"));
+  story.when(rename, at("09:04")).then_accepted("", 4);
+  story.when(signal("approve", R"(["ann"])"), at("09:05"));
+  story.when(rename, at("09:06"))
+      .then_rejected("earlier_signal_pending", "rejected_pending_signal", 6);
+  // The task is done, and nothing waits for what has come.
+  story.when(workflow_task({}), at("09:07"));
+  story.when(rename, at("09:08")).then_accepted("", 7);
+}
+
 // proves: E-75
 // proves: E-9
 TEST(DecideUpdate, NotCurrentIsSaidBeforeNotActiveAndThatBeforeUnknown) {

@@ -189,7 +189,8 @@ class Apply {
     if (e.command.source == "workflow") s.workflow_signals.push_back(e.command.id);
     name(NamedRequest::Kind::signal, e.command, e.signal_id.str());
     s.signals.push_back({e.signal_id, e.command, e.name, e.arguments,
-                         e.wait.empty() ? buffered_wait(e.command.id) : WaitId{e.wait}});
+                         e.wait.empty() ? buffered_wait(e.command.id) : WaitId{e.wait},
+                         event.recorded_at});
     return {};
   }
   Result<void> operator()(const SignalWaitOpened& e) {

@@ -96,6 +96,7 @@ struct PendingSignal {
   std::string name;
   Payload arguments;
   WaitId wait;
+  Timestamp received_at;
   friend bool operator==(const PendingSignal&, const PendingSignal&) = default;
 };
 

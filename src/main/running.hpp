@@ -21,6 +21,7 @@ struct Serving {
   bundle::SigningKey export_key;
   std::chrono::days schedule_log_retention{30};
   bool lenient_run_closed = false;
+  bool updates_queue_behind_signals = false;
   bool compression = true;
   bool open_metrics = false;
   server::AccessLog access_log = {};

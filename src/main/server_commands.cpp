@@ -59,6 +59,7 @@ Serving serving(const server::Settings& settings) {
                     settings.text("history_export.signing_key_id")};
   how.schedule_log_retention = std::chrono::days{settings.number("schedules.action_log_retention")};
   how.lenient_run_closed = settings.on("server.lenient_run_closed");
+  how.updates_queue_behind_signals = settings.text("updates.behind_pending_signal") == "queue";
   how.compression = settings.on("server.compression");
   how.open_metrics = settings.on("metrics.open");
   return how;

@@ -46,6 +46,7 @@ struct ControlPlaneParts {
   Service& calendars;                  // answers below /calendars
   Service& worker_plane;               // knows what a worker holds that is removed
   bundle::SigningKey export_key = {};  // for exported histories; empty: they are not signed
+  bool updates_queue_behind_signals = false;
 };
 
 // How far a caller wants to wait for an update.

@@ -43,10 +43,13 @@ Answer ControlPlane::describe(const Call& call) {
   const auto found = find_run_of(parts_.store, instance_of(call), run_of(call));
   if (!found) return failed(found.error(), call);
   if (auto no = absent(*found, call)) return *std::move(no);
-  const auto seen = look_at(parts_.store, *found->loaded, *found->current, parts_.clock.now());
+  auto seen = look_at(parts_.store, *found->loaded, *found->current, parts_.clock.now());
   if (!seen) return failed(seen.error(), call);
   const auto last = parts_.store.find_run(*found->current);
   if (!last) return failed(last.error(), call);
+  seen->sight.updates_queue_behind_signals = parts_.updates_queue_behind_signals;
+  seen->sight.code_elsewhere =
+      !parts_.registry.find_workflow(seen->account.state.start.workflow_type);
   return {200, run_detail(seen->account, seen->sight, *last ? (*last)->run_number : 1)};
 }
 

@@ -79,6 +79,10 @@ constexpr Setting setting_table[] = {
     {"metrics.open", "DW_METRICS_OPEN", "", SettingKind::on_off, "false", "",
      "Anybody may read /metrics; otherwise whoever has a token, of any role"},
 
+    {"updates.behind_pending_signal", "DW_UPDATES_BEHIND_PENDING_SIGNAL", "", SettingKind::choice,
+     "reject", "reject|queue",
+     "An update sent before an earlier signal is applied: refused, or applied after it"},
+
     {"schedules.action_log_retention", "DW_SCHEDULES_ACTION_LOG_RETENTION", "", SettingKind::number,
      "30", "0..36500",
      "Days for which schedules remember what they did not start, and why; 0: for ever"},

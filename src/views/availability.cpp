@@ -1,5 +1,6 @@
 #include "views/availability.hpp"
 
+#include "engine/decide.hpp"
 #include "views/row_value.hpp"
 
 namespace dw::views {
@@ -16,7 +17,12 @@ Availability availability_of(const Account& account, const Sight& sight) {
   if (may.update.granted() && !sight.definition_available) {
     may.update = {"workflow_definition_unavailable"};
   }
-  if (may.update.granted() && !state.signals.empty() && !sight.updates_queue_behind_signals) {
+  std::optional<engine::TaskKey> runs_code;
+  for (const Delivery& delivery : sight.deliveries) {
+    if (delivery.runs_code()) runs_code = delivery.task.key;
+  }
+  if (may.update.granted() && !sight.updates_queue_behind_signals &&
+      engine::signal_is_unapplied(state, runs_code, sight.code_elsewhere)) {
     may.update = {"earlier_signal_pending"};
   }
   may.repair_blocked = repair_blocked(account, sight);

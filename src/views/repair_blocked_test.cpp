@@ -107,6 +107,8 @@ TEST(Availability, OfUpdatesWaitsForEarlierSignalsUnlessTheyQueue) {
   EXPECT_TRUE(may(run.seen([](Sight& sight) {
                 sight.updates_queue_behind_signals = true;
               })).update.granted());
+  EXPECT_TRUE(may(run.seen([](Sight& sight) { sight.code_elsewhere = true; })).update.granted())
+      << "it woke nobody there";
 }
 
 }  // namespace

@@ -101,6 +101,7 @@ struct Sight {
   std::optional<Fleet> fleet = {};        // absent: not asked
   RunId current_run = {};                 // of the instance; empty: this one
   bool definition_available = true;       // somebody here has the workflow's code
+  bool code_elsewhere = false;            // workers elsewhere run it
   bool updates_queue_behind_signals = false;
   std::int64_t history_bytes = 0;
   std::chrono::seconds redispatch_after{3};
