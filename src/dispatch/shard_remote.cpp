@@ -28,6 +28,22 @@ constexpr int most_overtaken = 3;
 // A longer history is loaded again for the next task rather than kept.
 constexpr std::int64_t most_kept_bytes = 64 * 1024;
 
+// A run that begins now declares what is registered now, whichever run asked for it.
+std::vector<engine::WorkflowCommand> described(const CompleteTaskJob& job,
+                                               const WorkflowStarted& start) {
+  std::vector<engine::WorkflowCommand> commands = job.commands;
+  for (engine::WorkflowCommand& command : commands) {
+    auto* child = std::get_if<engine::StartChild>(&command);
+    auto* next = std::get_if<engine::ContinueAsNew>(&command);
+    engine::Definition* opens = child ? &child->definition : next ? &next->definition : nullptr;
+    if (!opens || !job.describe) continue;
+    const bool stays = opens->connection.empty() && opens->queue.empty();
+    job.describe(start.ns, stays ? start.queue : opens->queue,
+                 opens->workflow_type.empty() ? start.workflow_type : opens->workflow_type, *opens);
+  }
+  return commands;
+}
+
 std::chrono::seconds pause_after(int failures) {
   const auto pause = first_retry * (1 << std::min(failures - 1, 5));
   return std::min<std::chrono::seconds>(pause, last_retry);
@@ -288,7 +304,7 @@ bool Shard::complete_task(Cell& cell, Build& build, InFlight& record, const Comp
     job.reply(std::move(no));
     return false;
   };
-  const auto placed = engine::placed(cell.run, job.commands, task);
+  const auto placed = engine::placed(cell.run, described(job, cell.run.state.start), task);
   if (!placed) return refuse(placed.error());
   auto decision = engine::decide_workflow_task(cell.run, *placed, context(build.now));
   if (!decision) return refuse(decision.error());

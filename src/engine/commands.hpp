@@ -195,6 +195,9 @@ struct Definition {
   Shared<Declarations> declared = {};
   std::string connection = {};
   std::string queue = {};
+
+  // Somebody who has the code has said what it is.
+  bool described() const { return !fingerprint.empty() || declared; }
 };
 
 struct StartChild {

@@ -70,6 +70,19 @@ TEST(ContinueAsNew, CarriesWhatBelongsToTheInstance) {
   EXPECT_EQ(next.search_attributes, started.search_attributes);
 }
 
+TEST(ContinueAsNew, GoesToTheQueueItNames) {
+  auto started = workflow_started("invoice");
+  started.connection = "fast";
+  started.queue = "orders";
+  auto command = continue_as_new();
+  command.definition.queue = "archive";
+  auto story = given({started});
+  story.when(workflow_task({command}), at("09:01"));
+  const auto& next = story.decision().opens.front().run.state.start;
+  EXPECT_EQ(next.connection, "fast");
+  EXPECT_EQ(next.queue, "archive");
+}
+
 // proves: E-129
 TEST(ContinueAsNew, StoresTheDefinitionOfTheCodeAtHand) {
   auto started = workflow_started("invoice");

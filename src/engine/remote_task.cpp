@@ -185,8 +185,10 @@ class Placing {
     if (c.definition.workflow_type.empty() || c.definition.workflow_type == start.workflow_type) {
       c.definition.workflow_type = start.workflow_type;
       c.definition.workflow_class = start.workflow_class;
-      c.definition.fingerprint = start.fingerprint;
-      c.definition.declared = start.declared;
+      if (!c.definition.described()) {
+        c.definition.fingerprint = start.fingerprint;
+        c.definition.declared = start.declared;
+      }
     }
     return add(c);
   }

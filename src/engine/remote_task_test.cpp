@@ -603,6 +603,13 @@ TEST(RemoteTaskContinue, TakesTheRunsOwnDefinitionUnlessAnotherIsNamed) {
     EXPECT_EQ(same.definition.fingerprint, "sha256:12");
     EXPECT_TRUE(same.definition.declared == started.declared);
   }
+  auto newer = continue_as_new("");
+  newer.definition.fingerprint = "sha256:13";
+  const auto placed = engine::placed(story.run(), {newer}, to_repeater(story));
+  const auto resolved = std::get<engine::ContinueAsNew>(placed.value().at(0)).definition;
+  EXPECT_EQ(resolved.workflow_class, "billing.Invoice");
+  EXPECT_EQ(resolved.fingerprint, "sha256:13") << "as it is known now";
+  EXPECT_FALSE(resolved.declared);
   const auto other = next("reminder").definition;
   EXPECT_EQ(other.workflow_type, "reminder");
   EXPECT_EQ(other.workflow_class, "");

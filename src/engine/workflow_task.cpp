@@ -357,8 +357,6 @@ class WorkflowTask {
     WorkflowStarted start = new_start(c.definition, c.arguments);
     start.instance_id = before.instance_id;
     start.run_number = before.run_number + 1;
-    start.connection = before.connection;
-    start.queue = before.queue;
     start.business_key = before.business_key;
     start.labels = before.labels;
     start.execution_timeout = before.execution_timeout;

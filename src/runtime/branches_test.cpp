@@ -350,6 +350,19 @@ TEST(Branches, ARunThatContinuesAsNewEndsThere) {  // proves: E-134
   EXPECT_EQ(story.state().closed_reason, "continued");
 }
 
+TEST(Branches, TheNextRunStaysWhereThisOneRuns) {
+  Registry registry;
+  registry.workflow("countdown", countdown).queue("elsewhere");
+  registry.freeze();
+  Story story{registry, "countdown", Value::Array{1}};
+  story.go();
+  story.fire_timer();
+  const auto progress = story.go();
+  const auto& next = std::get<engine::ContinueAsNew>(progress.commands.back()).definition;
+  EXPECT_EQ(next.workflow_type, "countdown");
+  EXPECT_EQ(next.queue, "") << "a queue that is named would be taken";
+}
+
 // ---- exceptions
 
 struct CardDeclined : std::runtime_error {

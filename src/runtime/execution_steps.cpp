@@ -445,8 +445,12 @@ void Execution::continue_as_new(Payload arguments) {
   const auto number = begin_step();
   if (const Step* step = find(number)) guard(number, *step, Shape::continue_as_new, {});
   if (!find(number) && !replay_only_) {
+    engine::Definition definition = definition_of(workflow_type_);
+    // It goes on where it runs, wherever its type would be started now.
+    definition.connection.clear();
+    definition.queue.clear();
     commands_.emplace_back(
-        engine::ContinueAsNew{number, definition_of(workflow_type_), std::move(arguments)});
+        engine::ContinueAsNew{number, std::move(definition), std::move(arguments)});
   }
   park_for_good();
 }

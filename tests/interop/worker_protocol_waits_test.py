@@ -4,7 +4,7 @@ import unittest
 from typing import Any
 from unittest import mock
 
-from wire import Answer, Json, WireTest, timer
+from wire import QUEUE, Answer, Json, WireTest, envelope, timer
 
 
 def opened(name: str) -> Json:
@@ -46,6 +46,40 @@ class Updates(WireTest):
         self.shows(task, signal_name="hello", workflow_update_id="<absent>")
         self.completed(self.complete(task, timer(3600)), task)
         self.shows(self.poll(), workflow_update_id=told["update_id"])
+
+
+class RunsThatFollow(WireTest):
+    """The runs that a worker's commands open."""
+
+    def contracts(self, *signals: str) -> Json:
+        return {"workflow_command_contracts": {"hand.made": {"queries": [], "signals": list(signals), "updates": []}}}
+
+    def declared(self, task: Json) -> Any:
+        started = next(event for event in task["history_events"] if event["event_type"] == "WorkflowStarted")
+        return started["payload"].get("declared_signals")
+
+    def test_a_run_goes_on_on_the_queue_it_names(self) -> None:
+        task = self.started()
+        self.register("w2", task_queue="other")
+        self.completed(self.complete(task, {"type": "continue_as_new", "arguments": envelope([2]), "queue": "other"}),
+                       task, "completed")
+        self.nothing()
+        self.shows(self.poll(worker="w2", task_queue="other"), workflow_id="wf", task_queue="other",
+                   arguments=envelope([2]))
+
+    def test_it_stays_where_it_was_if_it_names_none(self) -> None:
+        task = self.started()
+        self.completed(self.complete(task, {"type": "continue_as_new"}), task, "completed")
+        self.shows(self.poll(), workflow_id="wf", task_queue=QUEUE)
+
+    def test_they_declare_what_is_registered_when_they_begin(self) -> None:
+        first = self.started(**self.contracts("approve"))
+        self.assertEqual(self.declared(first), ["approve"])
+        self.register("w2", **self.contracts("approve", "reject"))
+        child = {"type": "start_child_workflow", "workflow_type": "hand.made"}
+        self.completed(self.complete(first, child, {"type": "continue_as_new"}), first, "completed")
+        for task in (self.poll(), self.poll()):
+            self.assertEqual(self.declared(task), ["approve", "reject"], task["workflow_id"])
 
 
 if __name__ == "__main__":
