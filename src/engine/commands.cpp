@@ -160,7 +160,7 @@ CommandDecision decide_update(const Run& run, const UpdateCommand& command,
         facts, id, command.name, command.arguments, why.outcome, why.rejection_reason, {}};
     // What is too large to be accepted is too large to be kept: an empty list stands for it.
     if (too_large(command.arguments, context)) {
-      event.arguments = {std::string{json_codec}, "[]"};
+      event.arguments = encode(Value::Array{}).value();
     }
     if (!errors.empty()) event.validation_errors = errors_value(errors);
     result.decision.events.emplace_back(std::move(event));

@@ -138,6 +138,7 @@ class EventRenderer {
   void retry_policy(const RetryPolicy& policy);
 
   Result<void> timer_keys(const Timer& timer);
+  void signal_for_condition(const SignalId& id);
   void condition_keys(const ConditionWaitOpened& opened);
   Result<void> end_condition(const WaitId& id);
   void update_keys(const Command& by, const UpdateId& id, const std::string& name);

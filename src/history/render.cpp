@@ -12,6 +12,28 @@
 
 namespace dw::history {
 
+namespace {
+
+// A child taken over from the run before is no step of this one, and replaying code would take what
+// becomes of it for one: under this name no worker looks at it.
+constexpr std::string_view inherited_mark = "Inherited";
+
+}  // namespace
+
+std::string Renderer::type_for_reader(const EventBody& body) const {
+  std::string name{type_name(body)};
+  if (reader_ == Reader::anybody) return name;
+  const auto of_child = [&](const auto& e) {
+    if constexpr (requires { e.call_id; }) {
+      const auto child = children_.find(e.call_id);
+      return child != children_.end() && child->second.scheduled.step == 0;
+    }
+    return false;
+  };
+  if (std::visit(of_child, static_cast<const AnyEvent&>(body))) name.insert(0, inherited_mark);
+  return name;
+}
+
 Result<std::vector<std::string>> Renderer::render(const CommitId& commit,
                                                   std::span<const Event> events) {
   for (const Event& event : events) {
@@ -32,7 +54,8 @@ Result<std::vector<std::string>> Renderer::render(const CommitId& commit,
                                                   static_cast<std::uint32_t>(rendered.size() - 1))})
         .field("run_id", run_id_.view())
         .field("sequence", event.sequence)
-        .field(reader_ == Reader::worker ? "event_type" : "type", type_name(event.body))
+        .field(reader_ == Reader::worker ? "event_type" : "type",
+               std::string_view{type_for_reader(event.body)})
         .key("payload")
         .begin_object();
     DW_TRY_VOID(std::visit(renderer, event.body));

@@ -32,6 +32,8 @@ class Renderer {
  private:
   friend class EventRenderer;
 
+  std::string type_for_reader(const EventBody& body) const;
+
   struct Activity {
     ActivityScheduled scheduled;
     Timestamp created_at;
@@ -54,7 +56,8 @@ class Renderer {
   };
   struct Condition {
     ConditionWaitOpened opened;
-    TimerId timer;  // that bounds it, or did
+    TimerId timer;    // that bounds it, or did
+    SignalId signal;  // the first that came since
   };
   struct Update {
     UpdateAccepted accepted;

@@ -103,6 +103,27 @@ TEST(RenderedChild, IsNamedTheSameInEachOfItsEvents) {
   EXPECT_EQ(text_at(shown[4], "payload_codec"), "json");
 }
 
+TEST(RenderedChild, TakenOverFromTheRunBeforeIsNoStepToWorkers) {
+  auto start = workflow_started("invoice");
+  history::Lineage lineage;
+  lineage.continued_from_run_id = "run0";
+  lineage.inherited_children = {{ChildCallId{"k1"}, InstanceId{"payment-k1"}, RunId{"run2"}, {}}};
+  start.lineage = std::move(lineage);
+  const std::vector<Told> story{start, child_run_started("k1", "run3", 2),
+                                child_run_completed("k1", "run3", "5"), child_scheduled("k2"),
+                                child_run_started("k2", "run4")};
+  const auto types = [&](history::Reader to, std::string_view key) {
+    std::vector<std::string> types;
+    for (const auto& event : shown(story, to)) types.push_back(text_at(event, key));
+    return types;
+  };
+  EXPECT_EQ(types(history::Reader::worker, "event_type"),
+            (std::vector<std::string>{"WorkflowStarted", "InheritedChildRunStarted",
+                                      "InheritedChildRunCompleted", "ChildWorkflowScheduled",
+                                      "ChildRunStarted"}));
+  EXPECT_EQ(types(history::Reader::anybody, "type").at(2), "ChildRunCompleted");
+}
+
 TEST(RenderedChild, AFailureOfAChildIsHandledAsOne) {
   struct End {
     history::EventBody event;

@@ -12,11 +12,12 @@ namespace dw::story {
 
 inline const CommitId story_commit{"01ARYZ6S41TSV4RRFFQ69G5FAV"};
 
-inline std::vector<boost::json::object> shown(std::vector<Told> list) {
+inline std::vector<boost::json::object> shown(std::vector<Told> list,
+                                              history::Reader to = history::Reader::anybody) {
   const auto events = told(std::move(list));
   const auto state = history::fold(events);
   EXPECT_TRUE(state) << state.error().message;
-  history::Renderer renderer{RunId{"run1"}};
+  history::Renderer renderer{RunId{"run1"}, to};
   const auto texts = renderer.render(story_commit, events);
   EXPECT_TRUE(texts) << texts.error().message;
   std::vector<boost::json::object> objects;
@@ -28,6 +29,13 @@ inline std::vector<boost::json::object> shown(std::vector<Told> list) {
 inline std::vector<boost::json::object> payloads(std::vector<Told> list) {
   std::vector<boost::json::object> payloads;
   for (auto& object : shown(std::move(list))) payloads.push_back(object.at("payload").as_object());
+  return payloads;
+}
+inline std::vector<boost::json::object> worker_payloads(std::vector<Told> list) {
+  std::vector<boost::json::object> payloads;
+  for (auto& object : shown(std::move(list), history::Reader::worker)) {
+    payloads.push_back(object.at("payload").as_object());
+  }
   return payloads;
 }
 inline boost::json::object last_payload(std::vector<Told> list) {

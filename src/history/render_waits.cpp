@@ -17,6 +17,15 @@ std::optional<Value> signal_value(const Payload& arguments) {
   return list->size() == 1 ? list->front() : *std::move(decoded);
 }
 
+// Some workers read every payload of a history before they replay it, and know no other codec.
+Payload in_avro(const Payload& payload) {
+  if (payload.codec == avro_codec) return payload;
+  const auto decoded = decode(payload);
+  if (!decoded) return payload;
+  auto encoded = encode(*decoded);
+  return encoded ? *std::move(encoded) : payload;
+}
+
 }  // namespace
 
 // ---- timers
@@ -83,9 +92,19 @@ Result<void> EventRenderer::operator()(const SignalReceived& e) {
       .field("signal_name", view(e.name))
       .field("signal_wait_id", wait.view());
   payload("arguments", e.arguments);
+  if (r_.reader_ == Reader::worker) signal_for_condition(e.signal_id);
   command("signal", e.command, {.outcome = "signal_received", .target_name = e.name});
   r_.signals_.insert_or_assign(e.signal_id, e);
   return {};
+}
+
+// It may be what the condition waited for: both say so.
+void EventRenderer::signal_for_condition(const SignalId& id) {
+  if (r_.conditions_.empty()) return;
+  const auto step = [](const auto& entry) { return entry.second.opened.step; };
+  Condition& wait = std::ranges::min_element(r_.conditions_, {}, step)->second;
+  out_.field("workflow_sequence", wait.opened.step);
+  if (wait.signal.empty()) wait.signal = id;
 }
 
 Result<void> EventRenderer::operator()(const SignalWaitOpened& e) {
@@ -131,7 +150,7 @@ Result<void> EventRenderer::operator()(const UpdateAccepted& e) {
 
 Result<void> EventRenderer::operator()(const UpdateRejected& e) {
   update_keys(e.command, e.update_id, e.name);
-  enveloped("arguments", e.arguments);
+  enveloped("arguments", r_.reader_ == Reader::worker ? in_avro(e.arguments) : e.arguments);
   text("outcome", e.outcome);
   out_.field("rejection_reason", view(e.rejection_reason));
   if (e.validation_errors) value("validation_errors", *e.validation_errors);
@@ -156,7 +175,7 @@ Result<void> EventRenderer::operator()(const UpdateApplied& e) {
 Result<void> EventRenderer::operator()(const UpdateCompleted& e) {
   const Update* update = DW_TRY(find(r_.updates_, e.update_id, "the update is not open"));
   update_keys(update->accepted.command, e.update_id, update->accepted.name);
-  out_.field("sequence", update->step);
+  if (update->step.value_or(0) != 0) out_.field("sequence", update->step);
   if (e.result) enveloped("result", *e.result);
   if (e.failure) {
     failure_keys(e.failure_id, e.category);
@@ -178,10 +197,12 @@ void EventRenderer::update_keys(const Command& by, const UpdateId& id, const std
 Result<void> EventRenderer::operator()(const ConditionWaitOpened& e) {
   condition_keys(e);
   out_.field("sequence", e.step).field("timeout_seconds", e.timeout);
-  r_.conditions_.insert_or_assign(e.wait_id, Condition{e, {}});
+  r_.conditions_.insert_or_assign(e.wait_id, Condition{e, {}, {}});
   return {};
 }
 Result<void> EventRenderer::operator()(const ConditionWaitSatisfied& e) {
+  const Condition* wait = DW_TRY(find(r_.conditions_, e.wait_id, "the wait is not open"));
+  text("workflow_signal_id", wait->signal.view());
   return end_condition(e.wait_id);
 }
 Result<void> EventRenderer::operator()(const ConditionWaitTimedOut& e) {

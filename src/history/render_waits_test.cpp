@@ -124,6 +124,22 @@ TEST(RenderedTimer, InABarrierShowsItsPlaceFromFirstToLast) {
   EXPECT_FALSE(shown[4].contains("parallel_group_path")) << "one of its own has no place";
 }
 
+// ---- conditions
+
+TEST(RenderedCondition, WorkersAreToldWhichSignalCameForIt) {
+  const std::vector<Told> story =
+      run_with(signal_received("s1", "hello", command("c2", 2)), condition_wait_opened("w1"),
+               signal_received("s2", "paid", command("c3", 3)),
+               signal_received("s3", "paid", command("c4", 4)), condition_wait_satisfied("w1"));
+  const auto shown = worker_payloads(story);
+  EXPECT_EQ(json_at(shown[1], "workflow_sequence"), "(absent)");
+  EXPECT_EQ(json_at(shown[3], "workflow_sequence"), "1");
+  EXPECT_EQ(json_at(shown[4], "workflow_sequence"), "1");
+  EXPECT_EQ(json_at(shown[3], "sequence"), "(absent)") << "which would be a step of its own";
+  EXPECT_EQ(text_at(shown[5], "workflow_signal_id"), "s2");
+  EXPECT_EQ(json_at(payloads(story)[3], "workflow_sequence"), "(absent)");
+}
+
 // ---- updates
 
 TEST(RenderedUpdate, IsToldFromAcceptanceToResult) {
@@ -142,6 +158,20 @@ TEST(RenderedUpdate, IsToldFromAcceptanceToResult) {
   EXPECT_EQ(json_at(shown[4], "sequence"), "1");
   EXPECT_EQ(json_at(shown[4], "result"), R"({"codec":"json","blob":"7"})");
   EXPECT_FALSE(shown[1].at("command").as_object().contains("outcome")) << "it has none yet";
+}
+
+TEST(RenderedUpdate, AppliedAtNoStepNamesNone) {
+  const auto shown = payloads(run_with(update_accepted("u1", "raise", command("c2", 2), "[5]"),
+                                       update_applied("u1", 0), update_completed("u1", "7")));
+  EXPECT_EQ(json_at(shown[2], "sequence"), "(absent)");
+  EXPECT_EQ(json_at(shown[3], "sequence"), "(absent)");
+}
+
+TEST(RenderedUpdate, ARefusalIsWrittenInTheCodecThatWorkersRead) {
+  auto refused = full_refusal();
+  refused.arguments = json("[]");
+  const auto shown = worker_payloads(run_with(refused));
+  EXPECT_EQ(json_at(shown[1], "arguments"), R"({"codec":"avro","blob":"wwHioz3/VYAiNwwA"})");
 }
 
 TEST(RenderedUpdate, AFailureIsShownWhole) {
