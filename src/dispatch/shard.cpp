@@ -377,6 +377,7 @@ bool Shard::deliver(Cell& cell, Build& build, const DeliverJob& job) {
         std::optional<Timestamp> last_seen;
         if (activity != state.activities.end()) {
           if (held_elsewhere(cell, *activity, job, build.now)) return false;
+          if (!leases_.contains(activity->attempt_id)) adopt(cell, *activity, build.now);
           const auto lease = leases_.find(activity->attempt_id);
           if (lease != leases_.end()) last_seen = lease->second.last_seen;
         }

@@ -150,7 +150,8 @@ bool Shard::heartbeat(Cell& cell, Build& build, InFlight& record, const Heartbea
         std::max(lease->second.expires_at, build.now + parts_.settings.activity_lease);
   }
   const auto since = build.now - lease->second.recorded_at;
-  const bool recorded = since >= seldom || (job.progress && since >= with_progress);
+  const bool got_on = job.progress && job.progress != activity->progress;
+  const bool recorded = since >= seldom || (got_on && since >= with_progress);
   auto reply = engine::decide_heartbeat(cell.run, activity->id, job.attempt_id, job.progress,
                                         recorded, context(build.now));
   answer.recorded = reply.can_continue;

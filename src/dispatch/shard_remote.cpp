@@ -415,7 +415,8 @@ bool Shard::claim_activity(Cell& cell, Build& build, InFlight& record,
   return true;
 }
 
-// An attempt from before this process began goes on, if a worker elsewhere made it.
+// An attempt from before this process began goes on, if a worker elsewhere made it. It was alive
+// until a moment ago for all we know: not all that the process before was told is in history.
 bool Shard::adopt(const Cell& cell, const OpenActivity& activity, Timestamp now) {
   if (!activity.running() || !offers_activity(cell, activity) || activity.lease_expires_at <= now ||
       activity.lease_owner == parts_.owner) {
@@ -424,7 +425,7 @@ bool Shard::adopt(const Cell& cell, const OpenActivity& activity, Timestamp now)
   leases_[activity.attempt_id] = {cell.address,
                                   activity.id,
                                   activity.lease_expires_at,
-                                  activity.last_heartbeat_at,
+                                  now,
                                   activity.last_heartbeat_at,
                                   std::make_shared<std::atomic<bool>>(false),
                                   true};

@@ -167,8 +167,10 @@ HeartbeatReply decide_heartbeat(const Run& run, const ActivityId& id, const Atte
   if (!record) return reply;
 
   const Timestamp now = time_of(run, context);
-  ActivityHeartbeatRecorded event{id, attempt, now + context.settings.activity_lease,
-                                  std::move(progress)};
+  // Nobody loses time by being heard: the lease may be longer than what a heartbeat gives.
+  const Timestamp until =
+      std::max(activity->lease_expires_at, later(now, context.settings.activity_lease.count()));
+  ActivityHeartbeatRecorded event{id, attempt, until, std::move(progress)};
   reply.decision.tasks.push_back(put(leased(run, *activity, event.lease_expires_at)));
 
   OpenActivity seen = *activity;

@@ -37,6 +37,15 @@ TEST(DecideHeartbeat, OneWithoutProgressKeepsWhatWasSaidBefore) {
   EXPECT_EQ(story.state().activities.front().progress, half);
 }
 
+TEST(DecideHeartbeat, DoesNotShortenALongLease) {
+  auto started = activity_started("a1", "try1");
+  started.lease_expires_at = at("10:00");
+  auto story = given({workflow_started("invoice"), activity_scheduled("a1"), started});
+  story.when(heartbeat("a1", "try1"), at("09:00:40"))
+      .then({activity_heartbeat_recorded("a1", "try1", at("10:00"))});
+  EXPECT_EQ(story.state().activities.front().lease_expires_at, at("10:00"));
+}
+
 TEST(DecideHeartbeat, NotEveryOneIsRecorded) {
   auto story = given(running());
   story.when(unrecorded(heartbeat("a1", "try1")), at("09:00:10")).then_nothing();

@@ -1,0 +1,171 @@
+// Activities that workers elsewhere run, on simulated time.
+#include "dispatch/dispatch.hpp"
+#include "engine/standalone.hpp"
+#include "machine/scheduler.hpp"
+#include "store/derived.hpp"
+#include "store/memory_store.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dw::dispatch {
+namespace {
+
+using namespace std::chrono_literals;
+
+// All code is elsewhere.
+class NoWorkflows final : public WorkflowHost {
+ public:
+  bool knows(std::string_view) const override { return false; }
+  bool warm(const RunId&) const override { return false; }
+  engine::Progress run(const RunId&, std::span<const history::Event>, Timestamp) override {
+    return {};
+  }
+  Result<Payload> query_warm(const RunId&, std::span<const history::Event>, std::string_view,
+                             const Payload&) override {
+    return Payload{};
+  }
+  Result<Payload> query_replayed(const RunId&, std::span<const history::Event>, std::string_view,
+                                 const Payload&) override {
+    return Payload{};
+  }
+  void forget(const RunId&) override {}
+  std::size_t bytes_per_run() const override { return 1; }
+};
+
+class NoActivities final : public ActivityHost {
+ public:
+  bool knows(std::string_view) const override { return false; }
+  bool try_reserve() override { return false; }
+  void release() override {}
+  void run(ActivityWork, Done) override {}
+  bool alive(const AttemptId&) const override { return false; }
+};
+
+// What a kill destroys.
+struct Process {
+  Process(machine::Scheduler& scheduler, store::Store& store, const Clock& clock,
+          OfferListener& offers)
+      : writer(scheduler, "writer"),
+        reader(scheduler, "reader"),
+        time(scheduler, "time"),
+        shard(scheduler, "shard"),
+        dispatch(DispatchParts{.store = store,
+                               .clock = clock,
+                               .writer = writer,
+                               .reader = reader,
+                               .time = time,
+                               .activities = activities,
+                               .shards = {{shard, workflows, random}},
+                               .settings = {},
+                               .limits = {},
+                               .owner = "server",
+                               .elsewhere = &offers}) {
+    dispatch.begin();
+  }
+  ~Process() {
+    for (auto* executor : {&writer, &reader, &time, &shard}) executor->clear();
+  }
+
+  machine::SimExecutor writer, reader, time, shard;
+  SeededRandom random{7};
+  NoWorkflows workflows;
+  NoActivities activities;
+  Dispatch dispatch;
+};
+
+class RemoteActivity : public ::testing::Test, public OfferListener {
+ protected:
+  void restart() {
+    process_.reset();
+    process_ = std::make_unique<Process>(scheduler_, store_, clock_, *this);
+  }
+
+  void pass(Duration time) {
+    const Timestamp until = clock_.now() + time;
+    while (scheduler_.step(until)) {
+    }
+    clock_.set(until);
+  }
+
+  // A worker's first attempt at an activity that stands alone.
+  ClaimedActivity taken(history::Seconds heartbeat_timeout) {
+    restart();
+    engine::HostedActivity hosted{"resize", *encode(Value::Array{}), {}};
+    hosted.retry_policy.heartbeat_timeout = heartbeat_timeout;
+    engine::StartCommand start;
+    start.instance_id = InstanceId{"picture"};
+    start.workflow_type = engine::standalone_type;
+    start.arguments = hosted.arguments;
+    start.hosted = std::move(hosted);
+    process_->dispatch.start(std::move(start), [](const Result<StartReply>&) {});
+    pass(0s);
+    std::optional<ClaimedActivity> claimed;
+    ClaimActivityJob job;
+    job.activity_id = offered_.activity;
+    job.owner = "w1";
+    job.reply = [&](Result<std::optional<ClaimedActivity>> reply) { claimed = *reply; };
+    process_->dispatch.claim_activity(offered_.run, std::move(job));
+    pass(0s);
+    return claimed.value();
+  }
+
+  HeartbeatAnswer beat(const ClaimedActivity& work, std::optional<Value> progress = {}) {
+    HeartbeatAnswer heard;
+    HeartbeatJob job;
+    job.attempt_id = work.activity.attempt_id;
+    job.progress = std::move(progress);
+    job.task = work.task;
+    job.owner = "w1";
+    job.answer = [&](Result<HeartbeatAnswer> answer) { heard = *answer; };
+    process_->dispatch.heartbeat(work.run, std::move(job));
+    pass(0s);
+    return heard;
+  }
+
+  std::size_t recorded_beats(const ClaimedActivity& work) {
+    const auto loaded = store_.load_run(work.run.run_id, 0).value();
+    const auto events = store::events_of(loaded->commits).value();
+    std::size_t beats = 0;
+    for (const auto& event : events) {
+      beats += std::holds_alternative<history::ActivityHeartbeatRecorded>(event.body);
+    }
+    return beats;
+  }
+
+ private:
+  void offered(Offer offer) override { offered_ = std::move(offer); }
+
+  machine::SimClock clock_{from_micros(1'770'000'000'000'000)};
+  SeededRandom random_{1};
+  machine::Scheduler scheduler_{clock_, random_, Duration::zero()};
+  store::MemoryStore store_;
+  Offer offered_;
+  std::unique_ptr<Process> process_;
+};
+
+TEST_F(RemoteActivity, IsNotTimedOutForHeartbeatsThatOnlyTheProcessBeforeHasHeard) {
+  const auto work = taken(20);
+  pass(15s);
+  EXPECT_TRUE(beat(work).recorded);
+  EXPECT_EQ(recorded_beats(work), 0u) << "the lease is renewed in memory";
+  restart();
+  pass(15s);
+  EXPECT_TRUE(beat(work).recorded);
+  pass(21s);
+  EXPECT_FALSE(beat(work).recorded) << "silence counts as before";
+}
+
+TEST_F(RemoteActivity, IsRecordedSoonerOnlyWhenItGotOn) {
+  const auto work = taken(60);
+  const auto beats_after = [&](std::int64_t current) {
+    pass(6s);
+    EXPECT_TRUE(beat(work, Value::Map{{"current", current}}).recorded);
+    return recorded_beats(work);
+  };
+  EXPECT_EQ(beats_after(1), 1u);
+  EXPECT_EQ(beats_after(1), 1u);
+  EXPECT_EQ(beats_after(2), 2u);
+}
+
+}  // namespace
+}  // namespace dw::dispatch
