@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace dw::server {
 
 std::string PollMemory::key(const Namespace& ns, std::string_view queue, std::string_view worker,
@@ -10,24 +12,26 @@ std::string PollMemory::key(const Namespace& ns, std::string_view queue, std::st
   return fmt::format("{}\n{}\n{}\n{}\n{}", ns.view(), queue, worker, kind, request_id);
 }
 
-bool PollMemory::begin(const std::string& key, const Reply& reply) {
+void PollMemory::forget_answer(std::map<std::string, Asked>::iterator asked) {
+  const auto task = by_task_.find(asked->second.task_id);
+  if (task != by_task_.end() && task->second == asked->first) by_task_.erase(task);
+  by_deadline_.erase({asked->second.until, asked->first});
+  asked_.erase(asked);
+}
+
+bool PollMemory::begin(const std::string& key, const Call& call, const Reply& reply) {
   if (key.empty()) return true;
   std::optional<Answer> known;
   {
     const std::lock_guard lock{mutex_};
     const Timestamp now = clock_.now();
-    while (!by_deadline_.empty() && by_deadline_.front().first <= now) {
-      const auto old = asked_.find(by_deadline_.front().second);
-      if (old != asked_.end() && old->second.answer && old->second.until <= now) {
-        by_task_.erase(old->second.task_id);
-        asked_.erase(old);
-      }
-      by_deadline_.pop_front();
+    while (!by_deadline_.empty() && by_deadline_.begin()->first <= now) {
+      forget_answer(asked_.find(by_deadline_.begin()->second));
     }
     const auto [asked, fresh] = asked_.try_emplace(key);
     if (fresh) return true;
     if (!asked->second.answer) {
-      asked->second.waiting.push_back(reply);
+      asked->second.waiting.push_back({call.without_body(), reply});
       return false;
     }
     known = asked->second.answer;
@@ -36,22 +40,31 @@ bool PollMemory::begin(const std::string& key, const Reply& reply) {
   return false;
 }
 
+bool PollMemory::awaited(const std::string& key) const {
+  const std::lock_guard lock{mutex_};
+  const auto asked = asked_.find(key);
+  return asked != asked_.end() &&
+         std::ranges::any_of(asked->second.waiting,
+                             [](const Waiting& one) { return !one.call.hung_up(); });
+}
+
 void PollMemory::answer(const std::string& key, const std::string& task_id, Timestamp until,
                         Answer answer, const Reply& first) {
-  std::vector<Reply> waiting;
+  std::vector<Waiting> waiting;
   if (!key.empty()) {
     const std::lock_guard lock{mutex_};
     const auto asked = asked_.find(key);
-    if (asked != asked_.end()) waiting = std::move(asked->second.waiting);
-    if (task_id.empty()) {
-      if (asked != asked_.end()) asked_.erase(asked);
-    } else {
-      asked_.insert_or_assign(key, Asked{{}, answer, until, task_id});
+    if (asked != asked_.end()) {
+      waiting = std::move(asked->second.waiting);
+      asked_.erase(asked);
+    }
+    if (!task_id.empty()) {
+      asked_.emplace(key, Asked{{}, answer, until, task_id});
       by_task_.insert_or_assign(task_id, key);
-      by_deadline_.emplace_back(until, key);
+      by_deadline_.emplace(until, key);
     }
   }
-  for (const Reply& reply : waiting) reply(answer);
+  for (const Waiting& one : waiting) one.reply(answer);
   first(std::move(answer));
 }
 
@@ -59,23 +72,18 @@ void PollMemory::forget_worker(const Namespace& ns, std::string_view worker) {
   const std::lock_guard lock{mutex_};
   const std::string of_namespace = ns.str() + '\n';
   const std::string of_worker = fmt::format("\n{}\n", worker);
-  std::erase_if(asked_, [&](const auto& entry) {
-    const auto& [key, asked] = entry;
-    if (!asked.answer || !key.starts_with(of_namespace) ||
-        key.find(of_worker) == std::string::npos) {
-      return false;
-    }
-    by_task_.erase(asked.task_id);
-    return true;
-  });
+  for (auto asked = asked_.begin(); asked != asked_.end();) {
+    const auto one = asked++;
+    const bool its_own =
+        one->first.starts_with(of_namespace) && one->first.find(of_worker) != std::string::npos;
+    if (its_own && one->second.answer) forget_answer(one);
+  }
 }
 
 void PollMemory::forget(const std::string& task_id) {
   const std::lock_guard lock{mutex_};
   const auto key = by_task_.find(task_id);
-  if (key == by_task_.end()) return;
-  asked_.erase(key->second);
-  by_task_.erase(key);
+  if (key != by_task_.end()) forget_answer(asked_.find(key->second));
 }
 
 }  // namespace dw::server

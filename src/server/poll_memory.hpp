@@ -4,9 +4,9 @@
 #include "core/clock.hpp"
 #include "server/front_desk.hpp"
 
-#include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 
 namespace dw::server {
 
@@ -20,7 +20,9 @@ class PollMemory {
 
   // Takes a poll that is new and replies to every other one: at once if its task is known, or
   // together with the one that is waiting.
-  bool begin(const std::string& key, const Reply& reply);
+  bool begin(const std::string& key, const Call& call, const Reply& reply);
+  // Does somebody who repeated that poll still wait for its answer?
+  bool awaited(const std::string& key) const;
   // Tells all who asked, and remembers a task until its lease ends.
   void answer(const std::string& key, const std::string& task_id, Timestamp until, Answer answer,
               const Reply& first);
@@ -30,18 +32,25 @@ class PollMemory {
   void forget(const std::string& task_id);
 
  private:
+  struct Waiting {
+    Call call;  // without its body
+    Reply reply;
+  };
   struct Asked {
-    std::vector<Reply> waiting = {};
+    std::vector<Waiting> waiting = {};
     std::optional<Answer> answer = {};
     Timestamp until = {};
     std::string task_id = {};
   };
 
+  // With mutex_ held.
+  void forget_answer(std::map<std::string, Asked>::iterator asked);
+
   const Clock& clock_;
-  std::mutex mutex_;
-  std::map<std::string, Asked> asked_;                         // guarded by mutex_
-  std::map<std::string, std::string> by_task_;                 // guarded by mutex_: task → key
-  std::deque<std::pair<Timestamp, std::string>> by_deadline_;  // guarded by mutex_
+  mutable std::mutex mutex_;
+  std::map<std::string, Asked> asked_;                       // guarded by mutex_
+  std::map<std::string, std::string> by_task_;               // guarded by mutex_: task → key
+  std::set<std::pair<Timestamp, std::string>> by_deadline_;  // guarded by mutex_: key of an answer
 };
 
 }  // namespace dw::server

@@ -155,7 +155,7 @@ std::variant<QueryTasks::Asked, Answer> QueryTasks::settle(const Call& call) {
   };
   const std::lock_guard lock{mutex_};
   const auto found = tasks_.find(id);
-  if (found == tasks_.end()) {
+  if (found == tasks_.end() || found->second.question.ns != call.ns) {
     return no(404, "query_task_not_found", "nobody waits for its answer any more");
   }
   const Task& task = found->second;

@@ -67,16 +67,13 @@ void WorkerPlane::serve(Call call, Reply reply) {
     case Operation::heartbeat_activity_task:
       return heartbeat_activity(std::move(call), std::move(reply));
     case Operation::complete_query_task:
+      return settle(call, parts_.queries.complete(call), reply);
     case Operation::fail_query_task:
-      memory_.forget(std::string{call.match["task"]});
-      return reply(call.operation() == Operation::fail_query_task ? parts_.queries.fail(call)
-                                                                  : parts_.queries.complete(call));
+      return settle(call, parts_.queries.fail(call), reply);
     case Operation::approve_update_validation_task:
+      return settle(call, parts_.validations.approve(call), reply);
     case Operation::reject_update_validation_task:
-      memory_.forget(std::string{call.match["task"]});
-      return reply(call.operation() == Operation::reject_update_validation_task
-                       ? parts_.validations.reject(call)
-                       : parts_.validations.approve(call));
+      return settle(call, parts_.validations.reject(call), reply);
     default:
       return reply(refusal(404, "not_found", "nobody here does that"));
   }
@@ -152,6 +149,12 @@ void WorkerPlane::with_run(const Call& call, std::string_view task_id, Reply rep
                if (!*run) return reply(no_such_task(call, id));
                then(**std::move(run));
              });
+}
+
+// What was refused leaves the poll's answer to whoever holds the task.
+void WorkerPlane::settle(const Call& call, Answer answer, const Reply& reply) {
+  if (answer.status < 300) memory_.forget(std::string{call.match["task"]});
+  reply(std::move(answer));
 }
 
 void WorkerPlane::task_history(const Call& call, Reply reply) {

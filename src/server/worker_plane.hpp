@@ -61,6 +61,8 @@ class WorkerPlane final : public Service {
   void finish_activity(Call call, bool failed, Reply reply);
   void heartbeat_activity(Call call, Reply reply);
 
+  void settle(const Call& call, Answer answer, const Reply& reply);
+
   Answer told(const Call& call, const dispatch::TaskAnswer& answer, std::string_view outcome) const;
   // Where the run of a task is to be found; replies that there is none if there is not.
   void with_run(const Call& call, std::string_view task_id, Reply reply, At then);

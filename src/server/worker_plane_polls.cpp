@@ -96,7 +96,7 @@ void WorkerPlane::poll(const Call& call, std::vector<WorkKind> kinds, Reply repl
   polling->key =
       PollMemory::key(worker.ns, worker.queue, worker.worker_id, words_of(kinds), request_id);
   polling->kinds = std::move(kinds);
-  if (!memory_.begin(polling->key, reply)) return;
+  if (!memory_.begin(polling->key, call, reply)) return;
   polling->reply = std::move(reply);
   look_for_work(std::move(polling));
 }
@@ -115,7 +115,8 @@ void WorkerPlane::look_for_work(std::shared_ptr<Polling> polling) {
     }
     // Nobody would hear of it, or its worker left or began to drain meanwhile: it is for another.
     const bool drains = parts_.workers.draining(polling->worker);
-    if (drains || polling->call.hung_up() || !parts_.workers.knows(polling->worker)) {
+    const bool gone = polling->call.hung_up() && !memory_.awaited(polling->key);
+    if (drains || gone || !parts_.workers.knows(polling->worker)) {
       parts_.matching.offer(found.kind, *std::move(found.offer));
       return memory_.answer(polling->key, {}, {}, drains ? while_draining() : nothing_found(),
                             polling->reply);

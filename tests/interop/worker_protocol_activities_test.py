@@ -242,6 +242,25 @@ class Queries(WireTest):
         caller.result(PATIENCE)
         self.assertEqual(again.body["task"], task)
 
+    def test_a_report_that_is_refused_does_not_end_the_polls_answer(self) -> None:
+        caller = self.query("total")
+        task = self.poll("query", poll_request_id="p1")
+        self.refused(self.reply(task, "complete", {"result": 1}, lease_owner="w2"), 409, "lease_owner_mismatch")
+        self.assertEqual(self.poll("query", timeout=0, poll_request_id="p1"), task)
+        self.reply(task, "complete", {"result": 1})
+        self.says(caller.result(PATIENCE), 200, result=1)
+
+    def test_a_namesake_elsewhere_cannot_answer(self) -> None:
+        self.says(self.control("POST", "/namespaces", {"name": "elsewhere"}), 201)
+        caller = self.query("total")
+        task = self.poll("query")
+        answer = self.worker(f"/query-tasks/{task['query_task_id']}/complete",
+                             {"lease_owner": "w1", "query_task_attempt": 1, "result": 2},
+                             headers={"X-Namespace": "elsewhere"})
+        self.refused(answer, 404, "query_task_not_found")
+        self.reply(task, "complete", {"result": 1})
+        self.says(caller.result(PATIENCE), 200, result=1)
+
 
 if __name__ == "__main__":
     unittest.main()
