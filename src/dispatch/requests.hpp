@@ -92,6 +92,7 @@ struct ClaimedTask {
   history::RunStatus status = history::RunStatus::pending;
   std::int64_t last_sequence = 0;
   std::int64_t history_bytes = 0;
+  std::int64_t fan_out = 0;          // leaves of the largest barrier
   std::vector<std::string> history;  // rendered, one JSON object for each event
   std::string commits = {};          // for native workers instead: stored events
   Timestamp now = {};                // for native workers: what their code is to take for now

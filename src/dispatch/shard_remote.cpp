@@ -170,6 +170,7 @@ void Shard::claim(Cell& cell, ClaimTaskJob job) {
   claimed.status = state.status;
   claimed.last_sequence = state.last_sequence;
   claimed.history_bytes = cell.history_bytes;
+  claimed.fan_out = state.fan_out;
   claimed.history = *std::move(history);
   if (native) claimed.commits = native_history(cell.unseen);
   claimed.now = std::max(now, state.last_recorded_at);

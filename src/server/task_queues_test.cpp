@@ -306,8 +306,9 @@ TEST_F(AmongQueues, WorkersOfADrainingBuildAreToldAndSoAreOperators) {
   ASSERT_TRUE(std::holds_alternative<Answer>(admitted));
   EXPECT_EQ(std::get<Answer>(admitted).status, 409);
   EXPECT_EQ(to_json(Value{std::get<Answer>(admitted).body}),
-            R"({"task":null,"poll_status":"draining","reason":"worker_draining",)"
-            R"("worker_status":"draining","drain_intent":"draining"})");
+            R"({"message":"the worker's build is draining and gets nothing new; stop the worker )"
+            R"(when it is done, or resume the build","reason":"worker_draining","task":null,)"
+            R"("poll_status":"draining","worker_status":"draining","drain_intent":"draining"})");
   EXPECT_EQ(at_path(workers.heartbeat(poll).body, {"status"}), R"("draining")");
   EXPECT_EQ(at_path(ask("GET", "/api/task-queues/orders").body,
                     {"admission", "workflow_tasks", "status"}),

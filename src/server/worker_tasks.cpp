@@ -1,5 +1,6 @@
 #include "server/worker_tasks.hpp"
 
+#include "bundle/history_budget.hpp"
 #include "core/base64.hpp"
 #include "core/json_writer.hpp"
 #include "history/render.hpp"
@@ -181,6 +182,8 @@ Answer task_answer(const dispatch::ClaimedTask& task, const Worker& worker, Hist
   const auto total = static_cast<std::int64_t>(task.history.size());
   const auto first = wish.page_size > 0 ? std::min(wish.page_size, total) : total;
   const history::WorkflowStarted& start = task.start;
+  const auto budget =
+      bundle::history_budget({task.last_sequence, task.history_bytes, task.fan_out});
   Answer inner;
   inner.body = {{"task_kind", "workflow"},
                 {"task_id", wire_task_id(task)},
@@ -192,12 +195,16 @@ Answer task_answer(const dispatch::ClaimedTask& task, const Worker& worker, Hist
                 {"arguments", envelope_of(start.arguments)},
                 {"run_status", history::to_string(task.status)},
                 {"task_queue", queue_name(start.queue)},
+                {"connection", word_or_null(start.connection)},
                 {"compatibility", word_or_null(start.compatibility)},
                 {"lease_owner", worker.worker_id},
                 {"lease_expires_at", format_timestamp(task.lease_expires_at)},
                 {"total_history_events", total},
                 {"last_history_sequence", task.last_sequence},
                 {"history_size_bytes", task.history_bytes},
+                {"history_fan_out", task.fan_out},
+                {"history_budget_pressure", budget.pressure},
+                {"continue_as_new_recommended", budget.continue_as_new_recommended()},
                 {"next_history_page_token",
                  first < total ? Value{page_token({first, task.last_sequence})} : Value{}}};
   add_cause(task, inner.body);
@@ -219,6 +226,7 @@ Answer activity_answer(const dispatch::ClaimedActivity& work) {
                   {"arguments", envelope_of(activity.arguments)},
                   {"retry_policy", policy_of(activity.retry_policy)},
                   {"task_queue", queue_name(activity.queue)},
+                  {"connection", word_or_null(activity.connection)},
                   {"lease_owner", activity.lease_owner},
                   {"lease_expires_at", format_timestamp(activity.lease_expires_at)},
                   {"deadlines", deadlines_of(activity)}};

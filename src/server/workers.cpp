@@ -307,12 +307,13 @@ std::int64_t stale_after_seconds(std::int64_t heartbeat_seconds) {
 }
 
 Answer while_draining() {
-  return {409,
-          {{"task", Value{}},
-           {"poll_status", "draining"},
-           {"reason", "worker_draining"},
-           {"worker_status", "draining"},
-           {"drain_intent", "draining"}}};
+  return refusal(409, "worker_draining",
+                 "the worker's build is draining and gets nothing new; stop the worker when it is "
+                 "done, or resume the build",
+                 {{"task", Value{}},
+                  {"poll_status", "draining"},
+                  {"worker_status", "draining"},
+                  {"drain_intent", "draining"}});
 }
 
 std::string_view Workers::status_of(const Worker& worker, Timestamp now) const {

@@ -5,6 +5,7 @@ protocol wants it; the comment above it says what the server does instead.
 """
 import base64
 import gzip
+import http.client
 import json
 import os
 import unittest
@@ -12,6 +13,7 @@ import zlib
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from unittest import mock
+from urllib.parse import urlsplit
 
 from wire import QUEUE, VERSION, Headers, Json, WireTest, activity, blob, done, envelope, noted, timer, types
 
@@ -184,6 +186,19 @@ class Polls(WireTest):
         self.refused(self.complete(task, done(), lease_owner="w2"), 409, "lease_owner_mismatch")
         self.assertEqual(self.poll(poll_request_id="p1", timeout=0), task)
 
+    def test_a_repeated_poll_gets_the_task_though_the_first_hung_up(self) -> None:
+        self.register()
+        address = urlsplit(self.server.url)
+        body = json.dumps({"worker_id": "w1", "task_queue": QUEUE, "timeout_seconds": 30, "poll_request_id": "p1"})
+        first = http.client.HTTPConnection(address.netloc)
+        first.request("POST", "/api/worker/workflow-tasks/poll", body,
+                      {"Content-Type": "application/json", "X-Durable-Workflow-Protocol-Version": VERSION})
+        with ThreadPoolExecutor() as pollers:
+            again = pollers.submit(self.poll, poll_request_id="p1")
+            first.close()
+            self.start()
+            self.shows(again.result(), workflow_id="wf")
+
     def test_a_poll_repeated_after_its_task_was_given_back_asks_anew(self) -> None:
         self.started(poll={"poll_request_id": "p1"})
         self.deregister()
@@ -194,6 +209,7 @@ class Polls(WireTest):
 class WorkflowTasks(WireTest):
     def test_a_workflow_by_hand(self) -> None:
         task = self.started("ada", 3)
+        self.shows(task, history_fan_out=0, history_budget_pressure="ok", continue_as_new_recommended=False, connection=None)
         self.shows(task, task_kind="workflow", workflow_task_attempt=1, workflow_id="wf", workflow_type="hand.made",
                    payload_codec="avro", arguments=envelope(["ada", 3]), task_queue=QUEUE, lease_owner="w1",
                    total_history_events=2, last_history_sequence=2, next_history_page_token=None)
@@ -262,6 +278,15 @@ class WorkflowTasks(WireTest):
     def test_more_commands_than_anyone_needs_are_refused(self) -> None:
         self.refused(self.complete(self.started(), *[noted(0)] * 1001), 422, "structural_limit_exceeded",
                      outcome="rejected", limit_kind="command_batch_size", current_value=1001, configured_limit=1000)
+
+    def test_a_task_says_when_its_history_has_become_long(self) -> None:
+        """By the leaves of its widest barrier, which is the soonest said."""
+        place = {"parallel_group_id": "parallel-activities:1:200", "parallel_group_kind": "activity",
+                 "parallel_group_base_sequence": 1, "parallel_group_size": 200, "parallel_group_index": 0}
+        self.asked(activity("one", **place, parallel_group_path=[place]))
+        self.tell(self.poll("activity"), "complete")
+        self.shows(self.poll(), history_fan_out=200, history_budget_pressure="continue_as_new_recommended",
+                   continue_as_new_recommended=True)
 
     def test_history_comes_in_pages(self) -> None:
         self.asked(*[noted(n) for n in range(8)], timer())
