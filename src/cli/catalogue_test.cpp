@@ -15,6 +15,7 @@ namespace dw::cli {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 // The words of the first command of a shell line, without quotes.
 std::vector<std::string> shell_words(std::string_view line) {
@@ -114,6 +115,17 @@ TEST(Catalogue, CompletionKnowsEveryCommandInEveryShell) {
     }
   }
   EXPECT_EQ(completion_script("cmd"), "");
+}
+
+TEST(Catalogue, CompletionKnowsWhatTheBinaryRunsItself) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const std::string script = completion_script(
+        shell, {{"server:start", "Serve the HTTP API", {"listen"}},
+                {"system:retention-pass", "That's there twice", {"retention-days"}}});
+    EXPECT_THAT(script, HasSubstr("server:start")) << shell;
+    EXPECT_THAT(script, HasSubstr("listen")) << shell;
+    EXPECT_THAT(script, Not(HasSubstr("retention-days"))) << shell;
+  }
 }
 
 TEST(Catalogue, TheOverviewHasEveryCommand) {

@@ -29,9 +29,29 @@ bool names(const std::vector<std::string>& list, std::string_view name) {
 bool names_a_store(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (word == "--") return false;
-    if (word == "--store" || word.starts_with("--store=")) return true;
+    const auto name = std::string_view{word}.substr(0, word.find('='));
+    if (name == "--store" || name == "--data-dir") return true;
   }
   return false;
+}
+
+// As artisan called them, and as they are called here.
+constexpr std::pair<std::string_view, std::string_view> artisan_names[] = {
+    {"replay-verify", "replay:verify"},
+    {"workflow:v2:doctor", "server:doctor"},
+    {"workflow:v2:history-export", "history-export"},
+    {"workflow:v2:history-import", "workflow:import"},
+    {"workflow:v2:rebuild-projections", "system:rebuild-projections"},
+    {"workflow:v2:repair-pass", "repair-pass"},
+    {"workflow:v2:replay-simulate", "replay:simulate"},
+    {"workflow:v2:replay-verify", "replay:verify"},
+};
+
+std::string own_name(const std::string& name) {
+  for (const auto& [theirs, ours] : artisan_names) {
+    if (name == theirs) return std::string{ours};
+  }
+  return name;
 }
 
 // Before anything is parsed: is the answer for a machine?
@@ -207,6 +227,7 @@ Understood understand(int argc, const char* const* argv, const std::vector<std::
                       bool interactive) {
   std::vector<std::string> known = client_names();
   known.insert(known.end(), local.begin(), local.end());
+  for (const auto& [theirs, ours] : artisan_names) known.emplace_back(theirs);
   std::vector<std::string> with_help = known;
   with_help.emplace_back("help");
 
@@ -218,6 +239,7 @@ Understood understand(int argc, const char* const* argv, const std::vector<std::
   }
   if (!spoken) return {.for_client = true, .words = words, .refusal = spoken.error()};
   if (spoken->name.empty()) return {.words = std::move(spoken->rest)};
+  spoken->name = own_name(spoken->name);
   const bool both = names(local, spoken->name) && find_command(spoken->name);
   const bool ours = both ? !names_a_store(spoken->rest) : !names(local, spoken->name);
   std::vector<std::string> all{spoken->name};

@@ -1,6 +1,7 @@
 // The commands of dw that talk to a server, and those about the places where servers are. main
 // hands over the words of the command line; everything from there to the exit code happens here.
 #pragma once
+#include "cli/help.hpp"
 #include "cli/profiles.hpp"
 #include "cli/session.hpp"
 #include "core/clock.hpp"
@@ -33,10 +34,11 @@ struct ClientIo {
   std::function<void(std::chrono::milliseconds)> pause;
   std::function<std::string()> new_id;
   std::function<Timestamp()> now = [] { return SystemClock{}.now(); };
+  std::vector<LocalCommand> local = {};  // what main runs itself
 };
 
 // Standard streams, the process's environment, real sockets and real time.
-ClientIo process_io(Build build);
+ClientIo process_io(Build build, std::vector<LocalCommand> local);
 
 // Who answers to these words, and how they read once grouped forms, plurals and help are resolved.
 struct Understood {
@@ -46,7 +48,8 @@ struct Understood {
 };
 
 // `local` are the names of the commands that main runs itself. A local command keeps its name;
-// where both have one, naming a --store means the local one.
+// where both have one, naming a --store or a --data-dir means the local one. The names that artisan
+// had for commands mean the same here.
 Understood understand(int argc, const char* const* argv, const std::vector<std::string>& local,
                       bool interactive);
 

@@ -103,6 +103,26 @@ TEST(ClientCommand, FailuresOfMachinesGoToStandardOutput) {
   EXPECT_EQ(whole_of(document, "exit_code"), 5);
 }
 
+TEST(ClientCommand, ArtisansNamesMeanTheSame) {
+  const std::pair<const char*, const char*> table[] = {
+      {"workflow:v2:doctor", "server:doctor"},
+      {"workflow:v2:repair-pass", "repair-pass"},
+      {"workflow:v2:rebuild-projections", "system:rebuild-projections"},
+      {"workflow:v2:history-export", "history-export"},
+      {"workflow:v2:replay-verify", "replay:verify"},
+      {"workflow:v2:replay-simulate", "replay:simulate"},
+      {"replay-verify", "replay:verify"},
+  };
+  for (const auto& [theirs, ours] : table) {
+    const char* argv[] = {"dw", theirs, "--json"};
+    const auto understood = understand(3, argv, {ours}, false);
+    EXPECT_FALSE(understood.for_client) << theirs;
+    EXPECT_THAT(understood.words, ElementsAre(ours, "--json"));
+  }
+  const char* import[] = {"dw", "workflow:v2:history-import", "run.json"};
+  EXPECT_THAT(understand(3, import, {}, false).words, ElementsAre("workflow:import", "run.json"));
+}
+
 TEST(ClientCommand, FailuresOfPeopleGoToStandardError) {
   ClientStory story;
   story.answers(R"({"message":"no such workflow","reason":"instance_not_found"})", 404);

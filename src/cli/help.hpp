@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dw::cli {
 
@@ -12,7 +13,14 @@ std::string synopsis(const Command& command);
 // Synopsis, options, route, examples, exit codes.
 std::string help_text(const Command& command);
 
+// A command that the binary runs itself, as far as completion goes.
+struct LocalCommand {
+  std::string name;
+  std::string summary;
+  std::vector<std::string> options;  // long names, without dashes
+};
+
 // A script for that shell; empty when there is none for it.
-std::string completion_script(std::string_view shell);
+std::string completion_script(std::string_view shell, const std::vector<LocalCommand>& local = {});
 
 }  // namespace dw::cli

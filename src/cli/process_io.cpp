@@ -23,7 +23,7 @@ struct Ids {
 
 }  // namespace
 
-ClientIo process_io(Build build) {
+ClientIo process_io(Build build, std::vector<LocalCommand> local) {
   auto ids = std::make_shared<Ids>();
   return {.build = std::move(build),
           .out = std::cout,
@@ -40,7 +40,8 @@ ClientIo process_io(Build build) {
             return [http](client::HttpRequest request) { return http->call(std::move(request)); };
           },
           .pause = [](std::chrono::milliseconds time) { std::this_thread::sleep_for(time); },
-          .new_id = [ids] { return ids->source.next(ids->clock.now()); }};
+          .new_id = [ids] { return ids->source.next(ids->clock.now()); },
+          .local = std::move(local)};
 }
 
 }  // namespace dw::cli

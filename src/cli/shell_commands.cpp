@@ -9,25 +9,58 @@
 namespace dw::cli {
 namespace {
 
-std::string words_for(const Command& command) {
+// A command as shells see it: what may follow its name.
+struct Completed {
+  struct Word {
+    std::string name;  // an option's, without dashes
+    std::vector<std::string_view> choices = {};
+    char letter = 0;
+    bool takes_value = true;
+  };
+  std::string name;
+  std::string summary;
+  std::vector<Word> words;
+};
+
+std::vector<Completed> completed_commands(const std::vector<LocalCommand>& local) {
+  std::vector<Completed> all;
+  for (const Command& command : catalogue()) {
+    Completed& one = all.emplace_back(
+        Completed{std::string{command.name}, std::string{command.summary}, {}});
+    for (const Option* option : options_of(command)) {
+      one.words.push_back({std::string{option->name}, option->choices, option->letter,
+                           option->kind != Kind::flag});
+    }
+  }
+  for (const LocalCommand& command : local) {
+    if (find_command(command.name)) continue;  // one of the same name asks a server
+    Completed& one = all.emplace_back(Completed{command.name, command.summary, {}});
+    for (const std::string& option : command.options) {
+      one.words.push_back({.name = option, .takes_value = false});
+    }
+  }
+  for (Completed& one : all) std::erase(one.summary, '\'');
+  return all;
+}
+
+std::string words_for(const Completed& command) {
   std::vector<std::string> words;
-  for (const Option* option : options_of(command)) {
-    if (option->choices.empty()) {
-      words.push_back(fmt::format("--{}", option->name));
-    } else {
-      for (const std::string_view choice : option->choices) {
-        words.push_back(fmt::format("--{}={}", option->name, choice));
-      }
+  for (const auto& word : command.words) {
+    if (word.choices.empty()) words.push_back(fmt::format("--{}", word.name));
+    for (const std::string_view choice : word.choices) {
+      words.push_back(fmt::format("--{}={}", word.name, choice));
     }
   }
   return fmt::format("{}", fmt::join(words, " "));
 }
 
 // Bash and zsh share the table; zsh reads it through its own emulation.
-std::string bash_script() {
+std::string bash_script(const std::vector<Completed>& commands) {
   std::string cases;
-  for (const Command& command : catalogue()) {
+  std::vector<std::string> names = client_names();
+  for (const Completed& command : commands) {
     cases += fmt::format("    {}) words='{}' ;;\n", command.name, words_for(command));
+    if (!find_command(command.name)) names.push_back(command.name);
   }
   return fmt::format(
       "# dw completion for bash: eval \"$(dw completion bash)\"\n"
@@ -51,20 +84,18 @@ std::string bash_script() {
       "  COMPREPLY=(\"${{COMPREPLY[@]#\"$before\"}}\")\n"
       "}}\n"
       "complete -F _dw dw\n",
-      fmt::join(client_names(), " "), cases);
+      fmt::join(names, " "), cases);
 }
 
-std::string zsh_script() {
+std::string zsh_script(const std::vector<Completed>& commands) {
   std::string names, cases;
-  for (const Command& command : catalogue()) {
+  for (const Completed& command : commands) {
     std::string name;
     for (const char c : command.name) {
       if (c == ':') name += '\\';
       name += c;
     }
-    std::string summary{command.summary};
-    std::erase(summary, '\'');
-    names += fmt::format("    '{}:{}'\n", name, summary);
+    names += fmt::format("    '{}:{}'\n", name, command.summary);
     cases += fmt::format("    {}) compadd -- {} ;;\n", command.name, words_for(command));
   }
   return fmt::format(
@@ -84,22 +115,21 @@ std::string zsh_script() {
       names, cases);
 }
 
-std::string fish_script() {
+std::string fish_script(const std::vector<Completed>& commands) {
   std::string text =
       "# dw completion for fish: dw completion fish > ~/.config/fish/completions/dw.fish\n"
       "complete -c dw -f\n";
-  for (const Command& command : catalogue()) {
-    std::string summary{command.summary};
-    std::erase(summary, '\'');
+  for (const Completed& command : commands) {
     text += fmt::format("complete -c dw -n __fish_use_subcommand -a '{}' -d '{}'\n", command.name,
-                        summary);
-    for (const Option* option : options_of(command)) {
-      text += fmt::format(
-          "complete -c dw -n '__fish_seen_subcommand_from {}' -l {}{}{}\n", command.name,
-          option->name, option->letter != 0 ? fmt::format(" -s {}", option->letter) : "",
-          option->kind == Kind::flag ? ""
-          : option->choices.empty()  ? " -r"
-                                     : fmt::format(" -r -a '{}'", fmt::join(option->choices, " ")));
+                        command.summary);
+    for (const auto& word : command.words) {
+      text += fmt::format("complete -c dw -n '__fish_seen_subcommand_from {}' -l {}{}{}{}\n",
+                          command.name, word.name,
+                          word.letter != 0 ? fmt::format(" -s {}", word.letter) : "",
+                          word.takes_value ? " -r" : "",
+                          word.choices.empty()
+                              ? ""
+                              : fmt::format(" -a '{}'", fmt::join(word.choices, " ")));
     }
   }
   return text;
@@ -107,15 +137,16 @@ std::string fish_script() {
 
 }  // namespace
 
-std::string completion_script(std::string_view shell) {
-  if (shell == "bash") return bash_script();
-  if (shell == "zsh") return zsh_script();
-  if (shell == "fish") return fish_script();
+std::string completion_script(std::string_view shell, const std::vector<LocalCommand>& local) {
+  const auto commands = completed_commands(local);
+  if (shell == "bash") return bash_script(commands);
+  if (shell == "zsh") return zsh_script(commands);
+  if (shell == "fish") return fish_script(commands);
   return {};
 }
 
 Outcome<Exit> run_completion(Task& task) {
-  const std::string script = completion_script(task.given.text("shell"));
+  const std::string script = completion_script(task.given.text("shell"), task.io.local);
   if (script.empty()) {
     return invalid_input(fmt::format("completion: there is none for '{}', only for bash, zsh, fish",
                                      task.given.text("shell")));

@@ -28,9 +28,13 @@ namespace {
 
 constexpr int exit_not_found = 5;
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
+// Of DW_V2_…, which may also be called WORKFLOW_V2_….
+std::string v2_variable(const std::string& name) {
+  for (const char* prefix : {"DW_V2_", "WORKFLOW_V2_"}) {
+    const char* value = std::getenv((prefix + name).c_str());
+    if (value && *value) return value;
+  }
+  return {};
 }
 
 // ---- export
@@ -148,8 +152,9 @@ Value replayed(const std::string& bundle, const VerifyOptions& options) {
 
 Verdict judge(const std::string& path, const VerifyOptions& options) {
   const std::string text = read_all(path);
-  return {path, bundle::verify_bundle(text, {.signing_key = options.signing_key}),
-          replayed(text, options)};
+  const std::string key = options.signing_key.empty() ? v2_variable("HISTORY_EXPORT_SIGNING_KEY")
+                                                      : options.signing_key;
+  return {path, bundle::verify_bundle(text, {.signing_key = key}), replayed(text, options)};
 }
 
 Value verdict_value(const Verdict& verdict) {
@@ -195,8 +200,8 @@ int export_history(const ExportOptions& options) {
   }
   bundle::Options how;
   how.pretty = options.pretty;
-  how.key = {environment("DW_V2_HISTORY_EXPORT_SIGNING_KEY"),
-             environment("DW_V2_HISTORY_EXPORT_SIGNING_KEY_ID")};
+  how.key = {v2_variable("HISTORY_EXPORT_SIGNING_KEY"),
+             v2_variable("HISTORY_EXPORT_SIGNING_KEY_ID")};
   const auto text = unwrap(
       bundle::export_bundle(unwrap(server::export_inputs(*store, *run, SystemClock{}.now())), how));
   if (options.output.empty()) {

@@ -18,7 +18,7 @@ struct ExportOptions {
 };
 
 struct VerifyOptions {
-  std::string signing_key = {};
+  std::string signing_key = {};  // empty: the environment's, if it has one
   bool skip_replay = false;
   bool strict_warnings = false;
   std::string worker_command = {};  // another build to replay against; empty: this one

@@ -13,12 +13,13 @@ namespace dw::app {
 namespace {
 
 // Why an engine could not open the file; empty when it could. Nothing is created to find out.
-std::string problem_with(const std::string& store) {
+std::string problem_with(const std::string& store, bool in_data_dir) {
   namespace fs = std::filesystem;
   std::error_code failed;
   if (!fs::exists(store, failed)) {
     const auto directory = fs::absolute(store, failed).parent_path();
-    if (fs::is_directory(directory, failed)) return {};
+    // A data directory is made when a server starts.
+    if (in_data_dir || fs::is_directory(directory, failed)) return {};
     return fmt::format("There is no directory '{}' to create the store in.", directory.string());
   }
   const auto opened = sqlite::open_sqlite_read_only(store);
@@ -30,15 +31,16 @@ std::string problem_with(const std::string& store) {
   return fatal ? opened.error().message : std::string{};
 }
 
-views::BackendConfig config_of(const DoctorOptions& options) {
+views::BackendConfig config_of(const DoctorOptions& options, const std::string& store,
+                               bool in_data_dir) {
   views::BackendConfig config;
   config.polls = options.task_dispatch_mode == "poll";
-  if (options.store == ":memory:") {
-    config.database = {options.store, "memory", {}};
+  if (store == ":memory:") {
+    config.database = {store, "memory", {}};
     config.cache = {"process", "memory"};
   } else {
-    config.database = {options.store, "sqlite", problem_with(options.store)};
-    config.cache = {options.store + ".lock", "lock_file"};
+    config.database = {store, "sqlite", problem_with(store, in_data_dir)};
+    config.cache = {store + ".lock", "lock_file"};
   }
   const std::string transport = config.polls ? "poll" : "inproc";
   config.queue = {transport, transport, {}};
@@ -69,7 +71,14 @@ void print(const views::BackendSnapshot& snapshot) {
 }  // namespace
 
 int run_doctor(const DoctorOptions& options) {
-  const auto snapshot = views::backend_snapshot(config_of(options), SystemClock{}.now());
+  const StorePlace place = with_environment(options.place);
+  const auto store = store_path(place);
+  if (!store) {
+    fmt::print(stderr, "dw: {}\n", store.error().message);
+    return 2;
+  }
+  const auto snapshot = views::backend_snapshot(config_of(options, *store, place.store.empty()),
+                                                SystemClock{}.now());
   if (options.json) {
     fmt::print("{}\n", to_json(to_value(snapshot)));
   } else {

@@ -39,6 +39,17 @@ const CLI::Validator a_store{[](std::string& text) {
                              },
                              ""};
 
+// Scripts for other servers name a kind.
+const CLI::Validator the_kind_of_store{
+    [](const std::string& kind) {
+      if (kind == "sqlite") return std::string{};
+      if (kind == "mysql" || kind == "pgsql") {
+        return fmt::format("dw has no store in {}; leave it out, or say sqlite", kind);
+      }
+      return fmt::format("'{}' is no kind of store; leave it out, or say sqlite", kind);
+    },
+    ""};
+
 // An answer that nobody could write down was not given.
 int unless_unwritten(int code) {
   std::cout.flush();
@@ -61,25 +72,22 @@ void add_demo_options(CLI::App& command, dw::app::DemoOptions& options) {
   command.add_flag("--json", options.json, "Print one JSON object at the end");
 }
 
-void add_store_options(CLI::App& command, dw::app::StoreOptions& options) {
-  command.add_option("--store", options.store, "The store to read")
+CLI::Option* add_place_options(CLI::App& command, dw::app::StorePlace& place) {
+  command.add_option("--data-dir", place.data_dir, "Where the store is kept, or DW_DATA_DIR")
+      ->type_name("DIR")
+      ->default_str("./dw-data");
+  return command
+      .add_option("--store", place.store,
+                  "sqlite:FILE, or DW_STORE; without it dw.db in the data directory")
       ->transform(a_store)
-      ->type_name("FILE")
-      ->required();
-  command.add_option("--namespace", options.ns, "One namespace")->type_name("NAME");
-  command.add_flag("--json", options.json, "Print JSON");
+      ->type_name("STORE");
 }
 
-CLI::Option* add_place_options(CLI::App& command, dw::app::StorePlace& place) {
-  command.add_option("--data-dir", place.data_dir, "Where the store is kept")
-      ->type_name("DIR")
-      ->envname("DW_DATA_DIR")
-      ->capture_default_str();
-  return command
-      .add_option("--store", place.store, "sqlite:FILE; without it dw.db in the data directory")
-      ->transform(a_store)
-      ->type_name("STORE")
-      ->envname("DW_STORE");
+void add_store_options(CLI::App& command, dw::app::StorePlace& place,
+                       dw::app::StoreOptions& options) {
+  add_place_options(command, place);
+  command.add_option("--namespace", options.ns, "One namespace")->type_name("NAME");
+  command.add_flag("--json", options.json, "Print JSON");
 }
 
 // One option for each setting that has a flag. Values are checked where those from the environment
@@ -124,6 +132,9 @@ void add_dev_server_options(CLI::App& command, dw::app::DevServerOptions& option
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
   auto* store = add_place_options(command, options.place);
+  command.add_option("--db", "The kind of store; there is one, sqlite")
+      ->type_name("KIND")
+      ->check(the_kind_of_store);
   command.add_flag("--ephemeral", options.ephemeral, "A temporary store, gone at the end")
       ->excludes(store);
   command.add_flag("--seed-demo", options.seed_demo, "Place a sample order every few seconds");
@@ -133,14 +144,12 @@ void add_dev_server_options(CLI::App& command, dw::app::DevServerOptions& option
       "  dw server:dev --port 9000 --data-dir shop-data");
 }
 
-void add_export_options(CLI::App& command, dw::app::ExportOptions& options) {
+void add_export_options(CLI::App& command, dw::app::StorePlace& place,
+                        dw::app::ExportOptions& options) {
   command.add_option("target", options.target, "An instance id, or a run id")
       ->type_name("ID")
       ->required();
-  command.add_option("--store", options.store, "The store to read")
-      ->transform(a_store)
-      ->type_name("FILE")
-      ->required();
+  add_place_options(command, place);
   command.add_option("--namespace", options.ns, "The instance's namespace")->type_name("NAME");
   command.add_option("--run-id", options.run_id, "This run of the instance, not its current one")
       ->type_name("ID");
@@ -158,8 +167,7 @@ void add_export_options(CLI::App& command, dw::app::ExportOptions& options) {
 
 void add_verify_options(CLI::App& command, dw::app::VerifyOptions& options) {
   command.add_option("--signing-key", options.signing_key, "Check the signature with this key")
-      ->type_name("KEY")
-      ->envname("DW_V2_HISTORY_EXPORT_SIGNING_KEY");
+      ->type_name("KEY");
   command.add_flag("--skip-replay", options.skip_replay, "Only look at the bundle itself");
   command
       .add_option("--worker-cmd", options.worker_command,
@@ -167,13 +175,12 @@ void add_verify_options(CLI::App& command, dw::app::VerifyOptions& options) {
       ->type_name("COMMAND");
   command.add_flag("--strict-warnings", options.strict_warnings, "A warning is a failure, too");
   command.add_flag("--json", options.json, "Print one JSON object");
+  command.footer("Without --signing-key that of DW_V2_HISTORY_EXPORT_SIGNING_KEY counts.");
 }
 
-void add_repair_options(CLI::App& command, dw::app::RepairOptions& options) {
-  command.add_option("--store", options.store, "The store to repair")
-      ->transform(a_store)
-      ->type_name("FILE")
-      ->required();
+void add_repair_options(CLI::App& command, dw::app::StorePlace& place,
+                        dw::app::RepairOptions& options) {
+  add_place_options(command, place);
   auto& pass = options.pass;
   command.add_option("--run-id", pass.run_ids, "Only this run; may be repeated")->type_name("ID");
   command.add_option("--instance-id", pass.instance_id, "Only this instance")->type_name("ID");
@@ -202,11 +209,9 @@ void add_repair_options(CLI::App& command, dw::app::RepairOptions& options) {
       "  dw repair-pass --store shop.db --instance-id order-42 --json");
 }
 
-void add_rebuild_options(CLI::App& command, dw::app::RebuildOptions& options) {
-  command.add_option("--store", options.store, "The store to work on")
-      ->transform(a_store)
-      ->type_name("FILE")
-      ->required();
+void add_rebuild_options(CLI::App& command, dw::app::StorePlace& place,
+                         dw::app::RebuildOptions& options) {
+  add_place_options(command, place);
   command.add_option("--run-id", options.run_ids, "Only this run; may be repeated")
       ->type_name("ID");
   command.add_option("--instance-id", options.instance_id, "Only this instance")->type_name("ID");
@@ -225,11 +230,9 @@ void add_rebuild_options(CLI::App& command, dw::app::RebuildOptions& options) {
       "  dw rebuild-projections --store shop.db --prune-stale --json");
 }
 
-void add_retention_options(CLI::App& command, dw::app::RetentionOptions& options) {
-  command.add_option("--store", options.store, "The store to work on")
-      ->transform(a_store)
-      ->type_name("FILE")
-      ->required();
+void add_retention_options(CLI::App& command, dw::app::StorePlace& place,
+                           dw::app::RetentionOptions& options) {
+  add_place_options(command, place);
   command.add_option("--namespace", options.ns, "Only this namespace")->type_name("NAME");
   command.add_option("--retention-days", options.retention_days, "Keep runs for so long")
       ->type_name("N")
@@ -242,8 +245,9 @@ void add_retention_options(CLI::App& command, dw::app::RetentionOptions& options
   command.add_flag("--json", options.json, "Print one JSON object");
 }
 
-void add_prune_options(CLI::App& command, dw::app::RetentionOptions& options) {
-  add_retention_options(command, options);
+void add_prune_options(CLI::App& command, dw::app::StorePlace& place,
+                       dw::app::RetentionOptions& options) {
+  add_retention_options(command, place, options);
   command.add_option("--run-id", options.run_ids, "Only this run; may be repeated")
       ->type_name("ID");
   command.footer(
@@ -257,10 +261,7 @@ void add_prune_options(CLI::App& command, dw::app::RetentionOptions& options) {
 }
 
 void add_doctor_options(CLI::App& command, dw::app::DoctorOptions& options) {
-  command.add_option("--store", options.store, "The store an engine would open")
-      ->transform(a_store)
-      ->type_name("FILE")
-      ->capture_default_str();
+  add_place_options(command, options.place);
   command.add_option("--task-dispatch-mode", options.task_dispatch_mode, "How tasks reach workers")
       ->type_name("MODE")
       ->check(CLI::IsMember({"queue", "poll"}))
@@ -276,13 +277,27 @@ void add_doctor_options(CLI::App& command, dw::app::DoctorOptions& options) {
       "  dw server:doctor --store shop.db --json");
 }
 
-// The commands that are run here; all others are asked of a server.
-std::vector<std::string> local_commands(const CLI::App& app) {
+std::vector<std::string> local_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     names.push_back(command->get_name());
   }
   return names;
+}
+
+// The commands that are run here, but for those that are not shown; all others are asked of a
+// server.
+std::vector<dw::cli::LocalCommand> local_commands(const CLI::App& app) {
+  std::vector<dw::cli::LocalCommand> commands;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_group().empty()) continue;
+    auto& one = commands.emplace_back(
+        dw::cli::LocalCommand{command->get_name(), command->get_description(), {}});
+    for (const CLI::Option* option : command->get_options()) {
+      for (const auto& name : option->get_lnames()) one.options.push_back(name);
+    }
+  }
+  return commands;
 }
 
 }  // namespace
@@ -330,45 +345,62 @@ int main(int argc, char** argv) {
   child->add_option("--store", child_store)->required();
   child->callback([&] { chosen = [&] { return dw::app::run_demo_child(child_store); }; });
 
+  // Commands that work on a store that is there. CLI11 would take variables for every command at
+  // once, also over what this one was told, so they are looked at here.
+  dw::app::StorePlace place;
+  const auto on = [&](CLI::App* command, auto& options, std::function<int()> run) {
+    command->callback([&, run = std::move(run)] {
+      chosen = [&, run] {
+        const auto path = dw::app::store_path(dw::app::with_environment(place));
+        if (!path) {
+          fmt::print(stderr, "dw: {}\n", path.error().message);
+          return exit_usage;
+        }
+        dw::app::require_store(*path);
+        options.store = *path;
+        return run();
+      };
+    });
+  };
+
   dw::app::StoreOptions store_options;
   std::size_t limit = 100;
   auto* list = add_command(app, "run:list", "List the runs in a store, newest first");
-  add_store_options(*list, store_options);
+  add_store_options(*list, place, store_options);
   list->add_option("--limit", limit, "At most this many")->type_name("N")->capture_default_str();
-  list->callback([&] { chosen = [&] { return dw::app::list_runs(store_options, limit); }; });
+  on(list, store_options, [&] { return dw::app::list_runs(store_options, limit); });
 
   std::string id;
   auto* history = add_command(app, "run:history", "Show the recorded events of a run");
-  add_store_options(*history, store_options);
+  add_store_options(*history, place, store_options);
   history->add_option("id", id, "An instance id, or a run id")->type_name("ID")->required();
-  history->callback([&] { chosen = [&] { return dw::app::show_history(store_options, id); }; });
+  on(history, store_options, [&] { return dw::app::show_history(store_options, id); });
 
   dw::app::RepairOptions repair_options;
   auto* repair = app.add_subcommand("repair-pass", "Bring back tasks that a store has lost");
-  add_repair_options(*repair, repair_options);
-  repair->callback([&] { chosen = [&] { return dw::app::run_repair_pass(repair_options); }; });
+  add_repair_options(*repair, place, repair_options);
+  on(repair, repair_options, [&] { return dw::app::run_repair_pass(repair_options); });
 
   dw::app::RebuildOptions rebuild_options;
   dw::app::RetentionOptions retention_options;
   for (const char* name : {"rebuild-projections", "system:rebuild-projections"}) {
     auto* rebuild = add_command(app, name, "Write rows again that follow from history");
-    add_rebuild_options(*rebuild, rebuild_options);
-    rebuild->callback(
-        [&] { chosen = [&] { return dw::app::rebuild_projections(rebuild_options); }; });
+    add_rebuild_options(*rebuild, place, rebuild_options);
+    on(rebuild, rebuild_options, [&] { return dw::app::rebuild_projections(rebuild_options); });
   }
   for (const char* name : {"history:prune", "system:retention-pass"}) {
     auto* prune = add_command(app, name, "Let go of runs that ended long ago");
-    add_prune_options(*prune, retention_options);
-    prune->callback([&] { chosen = [&] { return dw::app::prune_history(retention_options); }; });
+    add_prune_options(*prune, place, retention_options);
+    on(prune, retention_options, [&] { return dw::app::prune_history(retention_options); });
   }
   auto* status = add_command(app, "system:retention-status", "Runs that ended long ago");
-  add_retention_options(*status, retention_options);
-  status->callback([&] { chosen = [&] { return dw::app::show_retention(retention_options); }; });
+  add_retention_options(*status, place, retention_options);
+  on(status, retention_options, [&] { return dw::app::show_retention(retention_options); });
 
   dw::app::ExportOptions export_options;
   auto* exports = app.add_subcommand("history-export", "Write a run as one verifiable document");
-  add_export_options(*exports, export_options);
-  exports->callback([&] { chosen = [&] { return dw::app::export_history(export_options); }; });
+  add_export_options(*exports, place, export_options);
+  on(exports, export_options, [&] { return dw::app::export_history(export_options); });
 
   dw::app::VerifyOptions verify_options;
   std::string bundle;
@@ -410,10 +442,10 @@ int main(int argc, char** argv) {
   }
 
   const bool interactive = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
-  auto understood = dw::cli::understand(argc, argv, local_commands(app), interactive);
+  auto understood = dw::cli::understand(argc, argv, local_names(app), interactive);
   if (understood.for_client) {
-    return unless_unwritten(
-        dw::cli::run_client_command(understood, dw::cli::process_io({.version = DW_VERSION})));
+    const auto io = dw::cli::process_io({.version = DW_VERSION}, local_commands(app));
+    return unless_unwritten(dw::cli::run_client_command(understood, io));
   }
   std::ranges::reverse(understood.words);  // as CLI11 takes them
   try {

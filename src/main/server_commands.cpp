@@ -150,7 +150,8 @@ int run_server(const server::GivenSettings& flags) {
   const auto began = std::chrono::steady_clock::now();
   const PidFile pid_file{settings.text("server.pid_file")};
   AccessOutput access{settings.text("log.access_file")};
-  const auto store = store_path({settings.text("store.data_dir"), settings.text("store.location")});
+  const auto store =
+      store_path_made({settings.text("store.data_dir"), settings.text("store.location")});
   if (!store) {
     fmt::print(stderr, "dw: {}\n", store.error().message);
     return exit_misconfigured;
@@ -202,7 +203,8 @@ int run_dev_server(const DevServerOptions& options) {
   register_samples(registry);
   {
     Serving how = serving(*settings);
-    how.store = unwrap(store_path(scratch.empty() ? options.place : StorePlace{scratch, {}}));
+    how.store = unwrap(store_path_made(scratch.empty() ? with_environment(options.place)
+                                                       : StorePlace{scratch, {}}));
     how.auth.driver = server::Auth::Driver::none;
     how.http.port = static_cast<unsigned short>(options.port);
     Running running{std::move(registry), std::move(how)};

@@ -40,7 +40,7 @@ says "dw demo crash"
 expect 2
 explains "Usage"
 expect 2 no-such-command
-expect 2 run:list
+expect 1 run:list --data-dir "$place/nowhere"
 explains "--store"
 expect 2 demo --keep --store "$place/x.db"
 
@@ -50,13 +50,25 @@ echo "not a store, and longer than the header of one: $(seq 200)" >"$place/text.
 expect 1 run:list --store "$place/text.db"
 explains "store_corrupt"
 
-expect 2 repair-pass
-explains "--store"
+expect 1 repair-pass --data-dir "$place/nowhere"
+explains "not_found"
+[[ ! -e $place/nowhere ]] || complain "$last: repairing creates no store"
 expect 2 repair-pass --store "$place/demo.db" --sleep-seconds 3
 expect 0 demo --json --store "$place/demo.db"
 says '"ok":true'
 expect 0 run:list --store "sqlite:$place/demo.db" --json
 says '"status":"completed"'
+mkdir "$place/data" && expect 0 demo --json --store "$place/data/dw.db"
+expect 0 run:list --data-dir "$place/data"
+says "order-42"
+DW_STORE="$place/demo.db" expect 0 run:list
+says "order-42"
+DW_DATA_DIR="$place/data" expect 0 run:list
+says "order-42"
+DW_STORE="$place/missing.db" expect 0 run:list --store "$place/demo.db"
+says "order-42"
+DW_STORE=postgres://db/shop expect 2 run:list
+explains "no store of kind 'postgres'"
 expect 2 run:list --store postgres://db/shop
 explains "no store of kind 'postgres'"
 expect 2 server:start --listen 127.0.0.1:0 --store postgres://db/shop
@@ -91,6 +103,13 @@ says '"verdict":"ok"'
 says '"replay_diff":{"status":"ok","reason":"","divergence":null}'
 expect 0 replay:verify "$place/order.json" --json --worker-cmd "$same"
 says '"replay_diff":{"status":"ok","reason":"","divergence":null}'
+expect 0 workflow:v2:replay-verify "$place/order.json" --json
+says '"verdict":"ok"'
+WORKFLOW_V2_HISTORY_EXPORT_SIGNING_KEY=secret expect 0 workflow:v2:history-export --store "$place/demo.db" order-42 \
+  --output "$place/signed.json"
+expect 1 replay:verify "$place/signed.json" --signing-key other
+WORKFLOW_V2_HISTORY_EXPORT_SIGNING_KEY=secret expect 0 replay:verify "$place/signed.json" --json
+says '"verdict":"ok"'
 expect 1 replay:verify "$place/order.json" --worker-cmd "$changed"
 says "drifted"
 says "first divergent step 1"
@@ -121,13 +140,15 @@ expect 1 server:doctor --strict --store "$place/nowhere/new.db"
 expect 0 server:doctor --strict --task-dispatch-mode poll --store "$place/demo.db"
 says "workers look for tasks"
 expect 2 server:doctor --task-dispatch-mode push
+expect 0 server:doctor --strict --data-dir "$place/not-yet"
+[[ ! -e $place/not-yet ]] || complain "$last: looking creates nothing"
 
 expect 0 demo --store "$place/demo.db" # already done: the recorded result, at once
 says "Shipped as parcel-"
 expect 1 demo crash --store "$place/demo.db"
 explains "already has an order"
 
-expect 2 rebuild-projections
+expect 1 rebuild-projections --data-dir "$place/nowhere"
 explains "--store"
 expect 2 rebuild-projections --store "$place/demo.db" --namespace shop --prune-stale
 explains "--prune-stale"
