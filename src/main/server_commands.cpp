@@ -69,7 +69,7 @@ Serving serving(const server::Settings& settings) {
 // access log is, and time zones.
 void reload(const server::GivenSettings& flags, const ServerConfig& begun_with, Running& running,
             AccessOutput& access) {
-  auto fresh = load_server_config(flags);
+  auto fresh = reload_server_config(flags, begun_with);
   if (!fresh) return spdlog::warn("settings stay as they were: {}", fresh.error().message);
   for (const auto& warning : fresh->warnings) spdlog::warn("{}", warning);
   for (const auto& name : changed_for_next_start(begun_with, *fresh)) {

@@ -1,6 +1,7 @@
 #include "main/server_config.hpp"
 
 #include "server/env_audit.hpp"
+#include "server/listen_address.hpp"
 #include "server/settings_file.hpp"
 
 #include <dw/value.hpp>
@@ -56,30 +57,6 @@ Result<server::SettingsFile> read_settings_file(const server::GivenSettings& fla
   return server::parse_settings_file(text, path);
 }
 
-struct Address {
-  std::string host;
-  std::uint16_t port = 0;
-};
-
-Result<Address> parse_address(const std::string& text) {
-  const auto colon = text.rfind(':');
-  char* end = nullptr;
-  const long port =
-      colon == std::string::npos ? -1 : std::strtol(text.c_str() + colon + 1, &end, 10);
-  if (colon == std::string::npos || end == text.c_str() + colon + 1 || *end != '\0' || port < 0 ||
-      port > 65535) {
-    return misconfigured(
-        fmt::format("'{}' is no address; write host:port, such as 127.0.0.1:8080", text));
-  }
-  std::string host = text.substr(0, colon);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  return Address{std::move(host), static_cast<std::uint16_t>(port)};
-}
-
-bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
 // The whole file but for the line break that editors put at its end.
 Result<std::string> read_token(const std::string& path, std::vector<std::string>& warnings) {
   auto token = DW_TRY(read_whole(path, "token file"));
@@ -129,7 +106,7 @@ Result<server::Auth> read_auth(const server::Settings& settings,
 }
 
 Result<server::HttpOptions> http_options(const server::Settings& settings) {
-  const Address address = DW_TRY(parse_address(settings.text("server.listen")));
+  const auto address = DW_TRY(server::parse_listen_address(settings.text("server.listen")));
   server::HttpOptions http;
   http.address = address.host;
   http.port = address.port;
@@ -142,10 +119,7 @@ Result<server::HttpOptions> http_options(const server::Settings& settings) {
     return misconfigured(
         "TLS needs a certificate and its key: name both (--tls-cert, --tls-key) or neither");
   }
-  if (!certificate.empty()) {
-    http.tls = server::Tls{certificate, key};
-    DW_TRY_VOID(server::check_certificate(*http.tls));
-  }
+  if (!certificate.empty()) http.tls = server::Tls{certificate, key};
   return http;
 }
 
@@ -158,18 +132,53 @@ Result<void> check_namespace(const std::string& name) {
       "'{}' is no name for a namespace; use up to 128 of a-z, 0-9, '.', '_' and '-'", name));
 }
 
-// Whoever can reach an open server can start and stop workflows.
-Result<void> close_the_door(ServerConfig& config) {
-  server::Auth& auth = config.auth;
-  const bool open = auth.driver == server::Auth::Driver::none || !auth.has_secret();
-  if (open && !is_loopback(config.http.address)) {
+// Variables with secrets for callers, whether or not they count.
+std::vector<std::string_view> given_credentials(const server::Settings& settings) {
+  std::vector<std::string_view> variables;
+  for (const auto& setting : server::settings()) {
+    const bool credential =
+        setting.kind == server::SettingKind::secret && setting.name.starts_with("auth.");
+    if (credential && settings.given(setting.name)) variables.push_back(setting.variable);
+  }
+  return variables;
+}
+
+Error no_usable_credential(const server::Settings& settings,
+                           const std::vector<std::string_view>& given) {
+  const bool signs = settings.text("auth.driver") == "signature";
+  return misconfigured(fmt::format(
+      "callers are asked for a {} and none is set that counts{}; set DW_ADMIN_{}, or "
+      "DW_AUTH_DRIVER=none to let everybody on this machine in{}",
+      signs ? "signature" : "token",
+      given.empty() ? "" : fmt::format(" ({} does not)", fmt::join(given, ", ")),
+      signs ? "SIGNATURE_KEY" : "TOKEN",
+      settings.on("auth.backward_compatible")
+          ? ""
+          : "; DW_AUTH_BACKWARD_COMPATIBLE=false leaves out DW_AUTH_TOKEN and DW_SIGNATURE_KEY"));
+}
+
+// Whoever can reach an open server can start and stop workflows. `begun_with` says where it
+// listens.
+Result<void> close_the_door(ServerConfig& config, const ServerConfig& begun_with) {
+  const server::Settings& settings = config.settings;
+  const bool asks = config.auth.driver != server::Auth::Driver::none;
+  if (asks && config.auth.has_secret()) return {};
+  // Somebody meant to close it. Going on would leave it open without anybody noticing.
+  const auto given = given_credentials(settings);
+  if (asks && (settings.given("auth.driver") || !given.empty())) {
+    return no_usable_credential(settings, given);
+  }
+  if (!begun_with.for_this_machine) {
     return misconfigured(fmt::format(
         "refusing to listen on {} without credentials: anybody could start and stop workflows; set "
         "DW_AUTH_TOKEN (or DW_ADMIN_TOKEN, DW_OPERATOR_TOKEN, DW_WORKER_TOKEN), or listen on "
         "127.0.0.1",
-        config.settings.text("server.listen")));
+        begun_with.settings.text("server.listen")));
   }
-  if (!auth.has_secret()) auth.driver = server::Auth::Driver::none;
+  config.auth.driver = server::Auth::Driver::none;
+  config.warnings.push_back(
+      "this server is open: everybody on this machine may start and stop workflows; set "
+      "DW_AUTH_TOKEN to ask for a token");
   return {};
 }
 
@@ -184,9 +193,8 @@ Result<void> audit(ServerConfig& config, const server::Environment& environment)
   return {};
 }
 
-}  // namespace
-
-Result<ServerConfig> load_server_config(const server::GivenSettings& flags) {
+// All of it but for what depends on where the server listens.
+Result<ServerConfig> read_config(const server::GivenSettings& flags) {
   const auto environment = process_environment();
   const auto file = DW_TRY(read_settings_file(flags, environment));
   ServerConfig config;
@@ -197,7 +205,23 @@ Result<ServerConfig> load_server_config(const server::GivenSettings& flags) {
   config.http = DW_TRY(http_options(config.settings));
   config.access = DW_TRY(server::parse_access_level(config.settings.text("log.access")));
   config.log_format = DW_TRY(server::parse_log_format(config.settings.text("log.format")));
-  DW_TRY_VOID(close_the_door(config));
+  return config;
+}
+
+}  // namespace
+
+Result<ServerConfig> load_server_config(const server::GivenSettings& flags) {
+  ServerConfig config = DW_TRY(read_config(flags));
+  if (config.http.tls) DW_TRY_VOID(server::check_certificate(*config.http.tls));
+  config.for_this_machine = server::is_loopback(config.http.address);
+  DW_TRY_VOID(close_the_door(config, config));
+  return config;
+}
+
+Result<ServerConfig> reload_server_config(const server::GivenSettings& flags,
+                                          const ServerConfig& begun_with) {
+  ServerConfig config = DW_TRY(read_config(flags));
+  DW_TRY_VOID(close_the_door(config, begun_with));
   return config;
 }
 

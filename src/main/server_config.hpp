@@ -15,6 +15,7 @@ struct ServerConfig {
   server::Settings settings;
   server::Auth auth;
   server::HttpOptions http;
+  bool for_this_machine = false;  // nobody else can reach where it listens
   server::AccessLevel access = server::AccessLevel::errors;
   server::LogFormat log_format = server::LogFormat::text;
   std::vector<std::string> warnings;  // for the log, once it is set up; no secret is in them
@@ -24,8 +25,14 @@ struct ServerConfig {
 // file and token files anew each time. Fails with invalid_argument.
 Result<ServerConfig> load_server_config(const server::GivenSettings& flags);
 
-// The same from the environment alone, for a server that serves this machine and asks nobody who
-// they are.
+// The same for a server that runs: what it asks of callers must do for where it listens already,
+// whatever address is written down by now. Certificates are not looked at: whoever serves with them
+// reads them again, or keeps those it has.
+Result<ServerConfig> reload_server_config(const server::GivenSettings& flags,
+                                          const ServerConfig& begun_with);
+
+// Settings from the environment alone, for a server that serves this machine and asks nobody who
+// they are, and for those who want to know what one would be told.
 Result<server::Settings> load_dev_settings();
 
 // Settings that differ, and that a server reads only when it starts.

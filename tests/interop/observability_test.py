@@ -5,7 +5,9 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
+import ssl
 import subprocess
 import tempfile
 import unittest
@@ -36,6 +38,7 @@ class Observed(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.directory = pathlib.Path(directory.name)
         self.process = None
+        self.trust = None
         self.addCleanup(self.kill)
 
     def file(self, name: str, text: str) -> str:
@@ -44,14 +47,25 @@ class Observed(unittest.TestCase):
         path.chmod(0o600)
         return str(path)
 
-    def start(self, toml: str, *arguments: str, **environment: str) -> dict:
+    def certificate(self) -> tuple[str, str]:
+        """A self-signed one, and its key."""
+        if not shutil.which("openssl"):
+            self.skipTest("there is no openssl to make a certificate with")
+        certificate, key = str(self.directory / "server.pem"), str(self.directory / "server.key")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
+                        "2", "-subj", "/CN=localhost", "-keyout", key, "-out", certificate],
+                       check=True, capture_output=True)
+        return certificate, key
+
+    def start(self, toml: str, *arguments: str, listen: str | None = "127.0.0.1:0",
+              **environment: str) -> dict:
         """Starts a server with these settings and gives its ready line, as told to a descriptor."""
         settings = self.file("dw.toml", toml)
         reading, writing = os.pipe()
         self.process = subprocess.Popen(
-            [DW, "server:start", "--config", settings, "--listen", "127.0.0.1:0", "--log-format",
-             "json", "--data-dir", str(self.directory / "data"), "--ready-fd", str(writing),
-             *arguments],
+            [DW, "server:start", "--config", settings, "--log-format", "json", "--data-dir",
+             str(self.directory / "data"), "--ready-fd", str(writing),
+             *(["--listen", listen] if listen else []), *arguments],
             env=clean_environment(**environment), stdin=subprocess.DEVNULL, pass_fds=[writing],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         os.close(writing)
@@ -68,7 +82,7 @@ class Observed(unittest.TestCase):
         if token:
             request.add_header("Authorization", "Bearer " + token)
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=30, context=self.trust) as answer:
                 return answer.status, answer.headers, answer.read()
         except urllib.error.HTTPError as error:
             with error:
@@ -111,6 +125,10 @@ class Observed(unittest.TestCase):
         self.assertEqual(self.stop(), 0)
         self.assertFalse(pid_file.exists())
 
+    def test_a_server_that_is_open_says_so(self) -> None:
+        self.start("")
+        self.assertIn("set DW_AUTH_TOKEN", self.hear("this server is open")["message"])
+
     def test_metrics_are_for_whoever_has_a_role(self) -> None:
         tokens = {"DW_ADMIN_TOKEN": "the-admins", "DW_WORKER_TOKEN": "the-workers"}
         self.start("", **tokens)
@@ -150,6 +168,33 @@ class Observed(unittest.TestCase):
         self.process.send_signal(signal.SIGHUP)
         self.assertIn("server.compression", self.hear("has changed")["message"])
         self.assertEqual(self.stop(), 0)
+
+    def test_a_certificate_that_cannot_be_used_holds_up_no_new_token(self) -> None:
+        certificate, key = self.certificate()
+        token_file = self.file("admin.token", "before\n")
+        self.start(f'[auth]\nadmin_token_file = "{token_file}"\n', "--tls-cert", certificate, "--tls-key", key)
+        self.trust = ssl.create_default_context(cafile=certificate)
+        self.trust.check_hostname = False
+        self.assertEqual(self.ask("/api/namespaces", CONTROL, "before")[0], 200)
+        self.file("server.pem", "no certificate\n")
+        self.file("admin.token", "after\n")
+        self.process.send_signal(signal.SIGHUP)
+        self.assertIn(certificate, self.hear("the certificate stays as it was")["message"])
+        self.hear("settings were read again")
+        self.assertEqual(self.ask("/api/namespaces", CONTROL, "before")[0], 401)
+        self.assertEqual(self.ask("/api/namespaces", CONTROL, "after")[0], 200)
+
+    def test_a_server_that_others_can_reach_is_not_opened_while_it_runs(self) -> None:
+        # Afterwards the file has another address and no token any more.
+        token_file = self.file("admin.token", "secret\n")
+        listening = "[server]\nlisten = \"{}:0\"\n"
+        closed = f'[auth]\nadmin_token_file = "{token_file}"\n'
+        self.start(listening.format("0.0.0.0") + closed, listen=None)
+        self.url = self.url.replace("0.0.0.0", "127.0.0.1")
+        self.file("dw.toml", listening.format("127.0.0.1"))
+        self.process.send_signal(signal.SIGHUP)
+        self.assertIn("0.0.0.0", self.hear("settings stay as they were")["message"])
+        self.assertEqual(self.ask("/api/namespaces", CONTROL)[0], 401)
 
     def test_every_request_has_an_id_and_a_line_without_secrets(self) -> None:
         log = self.directory / "access.log"
@@ -231,6 +276,15 @@ class Misconfigured(unittest.TestCase):
 
     def test_the_world_without_credentials(self) -> None:
         self.assertIn("refusing to listen", self.refusal("--listen", "0.0.0.0:0"))
+        self.assertIn("refusing to listen", self.refusal("--listen", "127.0.0.1.invalid:0"))
+
+    def test_credentials_that_do_not_count(self) -> None:
+        told = self.refusal(DW_AUTH_DRIVER="signature", DW_AUTH_TOKEN="s3cr3t")
+        self.assertIn("asked for a signature and none is set that counts (DW_AUTH_TOKEN does not)", told)
+        self.assertNotIn("s3cr3t", told)
+        told = self.refusal(DW_AUTH_BACKWARD_COMPATIBLE="false", DW_AUTH_TOKEN="s3cr3t")
+        self.assertIn("DW_AUTH_BACKWARD_COMPATIBLE=false leaves out DW_AUTH_TOKEN", told)
+        self.assertIn("set DW_ADMIN_TOKEN", self.refusal(DW_AUTH_DRIVER="token"))
 
     def test_two_tokens_for_one_role(self) -> None:
         told = self.refusal(DW_ADMIN_TOKEN="s3cr3t", DW_ADMIN_TOKEN_FILE="/some/file")
