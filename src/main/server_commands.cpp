@@ -15,6 +15,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <optional>
 
 namespace dw::app {
 namespace {
@@ -64,6 +66,39 @@ Serving serving(const server::Settings& settings) {
   how.open_metrics = settings.on("metrics.open");
   return how;
 }
+
+// Empty when what was configured cannot be: an address that is not this machine's, for one. Throws
+// EngineError when the world is in the way, as a port that is taken.
+std::unique_ptr<Running> start_serving(Registry registry, Serving how) {
+  try {
+    return std::make_unique<Running>(std::move(registry), std::move(how));
+  } catch (const EngineError& error) {
+    if (error.code() != ErrorCode::invalid_argument) throw;
+    fmt::print(stderr, "dw: {}\n", error.what());
+    return nullptr;
+  }
+}
+
+// A directory of its own that goes with it, however the command ends.
+class ScratchDirectory {
+ public:
+  ScratchDirectory() : path_((fs::temp_directory_path() / "dw-dev-XXXXXX").string()) {
+    if (mkdtemp(path_.data()) == nullptr) {
+      throw EngineError{{ErrorCode::unavailable,
+                         fmt::format("cannot create a temporary directory like {}", path_)}};
+    }
+  }
+  ~ScratchDirectory() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
 
 // What can change while a server runs: secrets, the log's level, the certificate, which file the
 // access log is, and time zones.
@@ -148,7 +183,6 @@ int run_server(const server::GivenSettings& flags) {
   for (const auto& warning : config.warnings) spdlog::warn("{}", warning);
 
   const auto began = std::chrono::steady_clock::now();
-  const PidFile pid_file{settings.text("server.pid_file")};
   AccessOutput access{settings.text("log.access_file")};
   const auto store =
       store_path_made({settings.text("store.data_dir"), settings.text("store.location")});
@@ -162,23 +196,27 @@ int run_server(const server::GivenSettings& flags) {
   how.http = config.http;
   how.access_log = {config.access, config.log_format,
                     [&access](std::string_view line) { access.write(line); }};
-  Running running{Registry{}, std::move(how)};
+  const auto running = start_serving(Registry{}, std::move(how));
+  if (!running) return exit_misconfigured;
+  // Not before it serves: a start that fails leaves the file to the server that keeps it from
+  // serving.
+  const PidFile pid_file{settings.text("server.pid_file")};
 
   ReadyNotice notice;
   notice.version = DW_VERSION;
   notice.url = fmt::format("http{}://{}:{}", config.http.tls ? "s" : "", config.http.address,
-                           running.port());
+                           running->port());
   notice.recovery = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - began);
   announce_ready(ready_line(notice, config.log_format),
                  static_cast<int>(settings.number("server.ready_fd")));
   for (;;) {
     const int number = signals.wait(1h);
-    if (number == SIGHUP) reload(flags, config, running, access);
+    if (number == SIGHUP) reload(flags, config, *running, access);
     if (number == SIGINT || number == SIGTERM) break;
   }
   signals.release_stops();
-  running.stop(std::chrono::seconds{settings.number("server.shutdown_timeout")});
+  running->stop(std::chrono::seconds{settings.number("server.shutdown_timeout")});
   return 0;
 }
 
@@ -190,38 +228,28 @@ int run_dev_server(const DevServerOptions& options) {
     return exit_misconfigured;
   }
   configure_logging(settings->text("log.level"), server::LogFormat::text);
-  std::string scratch;
-  if (options.ephemeral) {
-    scratch = (fs::temp_directory_path() / "dw-dev-XXXXXX").string();
-    if (mkdtemp(scratch.data()) == nullptr) {
-      fmt::print(stderr, "dw: cannot create a temporary directory like {}\n", scratch);
-      return exit_misconfigured;
-    }
-  }
+  std::optional<ScratchDirectory> scratch;
+  if (options.ephemeral) scratch.emplace();
   shop::service_delay = 800ms;
   Registry registry;
   register_samples(registry);
-  {
-    Serving how = serving(*settings);
-    how.store = unwrap(store_path_made(scratch.empty() ? with_environment(options.place)
-                                                       : StorePlace{scratch, {}}));
-    how.auth.driver = server::Auth::Driver::none;
-    how.http.port = static_cast<unsigned short>(options.port);
-    Running running{std::move(registry), std::move(how)};
-    const auto url = fmt::format("http://127.0.0.1:{}", running.port());
-    print_what_to_try(url, options.seed_demo);
-    std::fflush(stdout);
-    if (options.seed_demo) place_sample_schedule(running);
-    for (std::int64_t number = 1;;) {
-      if (options.seed_demo) place_sample_order(running, number++);
-      const int heard = signals.wait(options.seed_demo ? sample_every : 3600s);
-      if (heard == SIGINT || heard == SIGTERM) break;
-    }
-    signals.release_stops();
-    running.stop(5s);
+  Serving how = serving(*settings);
+  how.store = unwrap(store_path_made(scratch ? StorePlace{scratch->path(), {}}
+                                             : with_environment(options.place)));
+  how.auth.driver = server::Auth::Driver::none;
+  how.http.port = static_cast<unsigned short>(options.port);
+  Running running{std::move(registry), std::move(how)};
+  const auto url = fmt::format("http://127.0.0.1:{}", running.port());
+  print_what_to_try(url, options.seed_demo);
+  std::fflush(stdout);
+  if (options.seed_demo) place_sample_schedule(running);
+  for (std::int64_t number = 1;;) {
+    if (options.seed_demo) place_sample_order(running, number++);
+    // SIGHUP, too: nobody sees it any more once its terminal is closed.
+    if (signals.wait(options.seed_demo ? sample_every : 3600s) != 0) break;
   }
-  std::error_code ignored;
-  if (!scratch.empty()) fs::remove_all(scratch, ignored);
+  signals.release_stops();
+  running.stop(5s);
   return 0;
 }
 

@@ -7,6 +7,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import tempfile
@@ -124,6 +125,14 @@ class Observed(unittest.TestCase):
         self.assertEqual(self.ask("/api/health")[0], 200)
         self.assertEqual(self.stop(), 0)
         self.assertFalse(pid_file.exists())
+
+    def test_a_start_that_fails_leaves_the_pid_file_of_whoever_serves(self) -> None:
+        pid_file = self.directory / "dw.pid"
+        self.start("", "--pid-file", str(pid_file))
+        failed = refused("--listen", self.url.removeprefix("http://"), "--pid-file", str(pid_file))
+        self.assertEqual(failed.returncode, 1, failed.stderr)
+        self.assertIn("Address already in use", failed.stderr)
+        self.assertEqual(pid_file.read_text().strip(), str(self.process.pid))
 
     def test_a_server_that_is_open_says_so(self) -> None:
         self.start("")
@@ -278,6 +287,10 @@ class Misconfigured(unittest.TestCase):
         self.assertIn("refusing to listen", self.refusal("--listen", "0.0.0.0:0"))
         self.assertIn("refusing to listen", self.refusal("--listen", "127.0.0.1.invalid:0"))
 
+    def test_an_address_of_another_machine(self) -> None:
+        told = self.refusal("--listen", "192.0.2.1:0", DW_AUTH_TOKEN="s3cr3t")
+        self.assertIn("Choose an address of this machine", told)
+
     def test_credentials_that_do_not_count(self) -> None:
         told = self.refusal(DW_AUTH_DRIVER="signature", DW_AUTH_TOKEN="s3cr3t")
         self.assertIn("asked for a signature and none is set that counts (DW_AUTH_TOKEN does not)", told)
@@ -299,6 +312,40 @@ class Misconfigured(unittest.TestCase):
         told = self.refusal(DW_ADMIN_TOKN="s3cr3t", DW_ENV_AUDIT_STRICT="1")
         self.assertIn("DW_ADMIN_TOKN is not known; did you mean DW_ADMIN_TOKEN?", told)
         self.assertNotIn("s3cr3t", told)
+
+
+class DevServer(unittest.TestCase):
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory(prefix="dw-observed-")
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+
+    def dev(self, *arguments: str) -> subprocess.Popen:
+        process = subprocess.Popen([DW, "server:dev", "--ephemeral", *arguments], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=clean_environment(TMPDIR=str(self.directory)))
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_it_ends_with_its_terminal_and_leaves_nothing(self) -> None:
+        process = self.dev("--port", "0", "--db=sqlite")
+        self.assertIn("without auth", process.stdout.readline())
+        self.assertEqual(len(list(self.directory.iterdir())), 1)
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(process.wait(60), 0)
+        self.assertEqual(list(self.directory.iterdir()), [])
+
+    def test_a_start_that_fails_leaves_nothing(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            process = self.dev("--port", str(taken.getsockname()[1]))
+            self.assertEqual(process.wait(60), 1)
+        self.assertEqual(list(self.directory.iterdir()), [])
+
+    def test_other_databases_are_refused(self) -> None:
+        process = self.dev("--db=mysql")
+        self.assertEqual(process.wait(60), 2)
+        self.assertIn("no store in mysql", process.stderr.read())
 
 
 class EnvAudit(unittest.TestCase):
