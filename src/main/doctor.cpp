@@ -2,6 +2,8 @@
 
 #include "core/clock.hpp"
 #include "machine/zone_files.hpp"
+#include "main/server_config.hpp"
+#include "server/file_limit.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 #include "views/backend.hpp"
 
@@ -48,7 +50,30 @@ views::BackendConfig config_of(const DoctorOptions& options, const std::string& 
   return config;
 }
 
-void print(const views::BackendSnapshot& snapshot) {
+// Connections are files, and a server raises its limit as far as it may.
+struct Files {
+  std::size_t allowed = 0;
+  std::size_t wanted = 0;  // connections
+};
+
+Files files_of_a_server() {
+  const auto settings = load_dev_settings();
+  const std::size_t usual = server::HttpOptions{}.max_connections;
+  return {server::highest_file_limit(),
+          settings ? static_cast<std::size_t>(settings->number("server.max_connections")) : usual};
+}
+
+std::size_t connections(const Files& files) {
+  return server::connections_within(files.allowed, files.wanted);
+}
+
+Value files_value(const Files& files) {
+  return Value::Map{{"file_limit", static_cast<std::int64_t>(files.allowed)},
+                    {"max_connections", static_cast<std::int64_t>(files.wanted)},
+                    {"connections", static_cast<std::int64_t>(connections(files))}};
+}
+
+void print(const views::BackendSnapshot& snapshot, const Files& files) {
   const auto& config = snapshot.config;
   fmt::print("An engine {} work with this ({}).\n", snapshot.supported() ? "can" : "cannot",
              to_string(snapshot.severity()));
@@ -62,6 +87,7 @@ void print(const views::BackendSnapshot& snapshot) {
   const machine::ZoneFiles zones;
   line("time zones", zones.from_system() ? "system" : "compiled",
        zones.release().empty() ? "of an unknown release" : zones.release());
+  line("files", fmt::to_string(files.allowed), fmt::format("{} connections", connections(files)));
   for (const auto& issue : snapshot.issues) {
     fmt::print("{}: {}: {} ({})\n", to_string(issue.severity), issue.component, issue.message,
                issue.code);
@@ -77,12 +103,19 @@ int run_doctor(const DoctorOptions& options) {
     fmt::print(stderr, "dw: {}\n", store.error().message);
     return 2;
   }
-  const auto snapshot = views::backend_snapshot(config_of(options, *store, place.store.empty()),
-                                                SystemClock{}.now());
+  auto snapshot = views::backend_snapshot(config_of(options, *store, place.store.empty()),
+                                          SystemClock{}.now());
+  const Files files = files_of_a_server();
+  if (connections(files) < files.wanted) {
+    snapshot.issues.push_back({"process", views::Severity::warning, "file_limit_low",
+                               server::too_few_files(files.allowed, files.wanted)});
+  }
   if (options.json) {
-    fmt::print("{}\n", to_json(to_value(snapshot)));
+    Value document = to_value(snapshot);
+    document.if_map()->emplace_back("process", files_value(files));
+    fmt::print("{}\n", to_json(document));
   } else {
-    print(snapshot);
+    print(snapshot, files);
   }
   return options.strict && !snapshot.supported() ? 1 : 0;
 }

@@ -7,6 +7,7 @@
 #include "main/samples.hpp"
 #include "main/server_config.hpp"
 #include "main/server_log.hpp"
+#include "server/file_limit.hpp"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -65,6 +66,16 @@ Serving serving(const server::Settings& settings) {
   how.compression = settings.on("server.compression");
   how.open_metrics = settings.on("metrics.open");
   return how;
+}
+
+// Every connection is a file. Fewer are served than asked for rather than a store that cannot open
+// its own.
+void fit_connections(server::HttpOptions& http) {
+  const std::size_t files = server::raise_file_limit();
+  const std::size_t fitting = server::connections_within(files, http.max_connections);
+  if (fitting == http.max_connections) return;
+  spdlog::warn("{}", server::too_few_files(files, http.max_connections));
+  http.max_connections = fitting;
 }
 
 // Empty when what was configured cannot be: an address that is not this machine's, for one. Throws
@@ -194,6 +205,7 @@ int run_server(const server::GivenSettings& flags) {
   how.store = *store;
   how.auth = config.auth;
   how.http = config.http;
+  fit_connections(how.http);
   how.access_log = {config.access, config.log_format,
                     [&access](std::string_view line) { access.write(line); }};
   const auto running = start_serving(Registry{}, std::move(how));
@@ -238,6 +250,8 @@ int run_dev_server(const DevServerOptions& options) {
                                              : with_environment(options.place)));
   how.auth.driver = server::Auth::Driver::none;
   how.http.port = static_cast<unsigned short>(options.port);
+  how.http.max_connections =
+      server::connections_within(server::raise_file_limit(), how.http.max_connections);
   Running running{std::move(registry), std::move(how)};
   const auto url = fmt::format("http://127.0.0.1:{}", running.port());
   print_what_to_try(url, options.seed_demo);

@@ -37,7 +37,7 @@ enum class Severity { ok, info, warning, error };
 std::string_view to_string(Severity severity);
 
 struct BackendIssue {
-  std::string component;  // database, queue, cache, codec
+  std::string component;  // database, queue, cache, codec, process
   Severity severity = Severity::ok;
   std::string code;
   std::string message;

@@ -129,9 +129,17 @@ explains "no good"
 expect 0 server:doctor --strict --store "$place/new.db"
 says "sqlite_concurrency_note"
 says "time zones"
+says "connections"
 [[ ! -e $place/new.db ]] || complain "$last: looking creates nothing"
 expect 0 server:doctor --strict --json --store "$place/demo.db"
-says '"supported":true,"severity":"info","database":{"connection":'
+says '"supported":true,"severity":"'
+says '"process":{"file_limit":'
+DW_MAX_CONNECTIONS=500 expect 0 workflow:v2:doctor --json --store "$place/demo.db"
+says '"max_connections":500,"connections":500}'
+# In a shell of its own: a hard limit cannot be raised again.
+(ulimit -n 600 && DW_MAX_CONNECTIONS=500 "$dw" server:doctor --store "$place/demo.db") >"$place/out" 2>"$place/err"
+says "file_limit_low"
+says "allow 884 files"
 expect 0 server:doctor --json --store "$place/text.db"
 says '"code":"database_connection_missing"'
 expect 1 server:doctor --strict --store "$place/text.db"

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -58,9 +59,10 @@ class Observed(unittest.TestCase):
                        check=True, capture_output=True)
         return certificate, key
 
-    def start(self, toml: str, *arguments: str, listen: str | None = "127.0.0.1:0",
-              **environment: str) -> dict:
-        """Starts a server with these settings and gives its ready line, as told to a descriptor."""
+    def start(self, toml: str, *arguments: str, files: tuple[int, int] | None = None,
+              listen: str | None = "127.0.0.1:0", **environment: str) -> dict:
+        """Starts a server with these settings and gives its ready line, as told to a descriptor.
+        `files` are the soft and the hard limit of open files."""
         settings = self.file("dw.toml", toml)
         reading, writing = os.pipe()
         self.process = subprocess.Popen(
@@ -68,7 +70,8 @@ class Observed(unittest.TestCase):
              str(self.directory / "data"), "--ready-fd", str(writing),
              *(["--listen", listen] if listen else []), *arguments],
             env=clean_environment(**environment), stdin=subprocess.DEVNULL, pass_fds=[writing],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            preexec_fn=files and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, files)))
         os.close(writing)
         with os.fdopen(reading) as told:
             line = told.read()
@@ -133,6 +136,22 @@ class Observed(unittest.TestCase):
         self.assertEqual(failed.returncode, 1, failed.stderr)
         self.assertIn("Address already in use", failed.stderr)
         self.assertEqual(pid_file.read_text().strip(), str(self.process.pid))
+
+    def test_as_many_files_may_be_open_as_the_machine_allows(self) -> None:
+        self.start("", files=(256, 1000), DW_MAX_CONNECTIONS="500")
+        limits = pathlib.Path(f"/proc/{self.process.pid}/limits").read_text()
+        self.assertRegex(limits, r"Max open files +1000 +1000")
+        self.process.send_signal(signal.SIGTERM)
+        self.assertNotIn("open files", self.process.stderr.read())
+
+    def test_fewer_files_than_connections_are_told(self) -> None:
+        self.start("", files=(64, 130), DW_MAX_CONNECTIONS="500")
+        told = self.hear("130 open files are allowed, so 65 connections are served instead of 500")
+        self.assertEqual(told["level"], "warning")
+        self.assertIn("allow 884 files", told["message"])
+        waiting = [socket.create_connection(self.url.removeprefix("http://").split(":")) for _ in range(65)]
+        self.addCleanup(lambda: [connection.close() for connection in waiting])
+        self.assertEqual(self.ask("/api/health")[0], 503)
 
     def test_a_server_that_is_open_says_so(self) -> None:
         self.start("")
