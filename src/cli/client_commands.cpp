@@ -5,6 +5,7 @@
 #include "cli/help.hpp"
 #include "cli/lookup.hpp"
 #include "cli/task.hpp"
+#include "client/url.hpp"
 
 #include <dw/exceptions.hpp>
 
@@ -92,7 +93,8 @@ Transport lazy_transport(const ClientIo& io, const Connection& connection) {
       try {
         *transport = io.connect({.url = url, .verify_tls = verify});
       } catch (const EngineError& error) {
-        return Error{error.code(), fmt::format("'{}' is no server's URL: {}", url, error.what())};
+        return Error{error.code(), fmt::format("'{}' is no server's URL: {}",
+                                             client::without_user_info(url), error.what())};
       }
     }
     return (*transport)(std::move(request));
@@ -101,7 +103,7 @@ Transport lazy_transport(const ClientIo& io, const Connection& connection) {
 
 FailureContext context_of(const Command& command, const Given& given, const std::string& ns) {
   FailureContext context{.command = std::string{command.name},
-                         .server = given.text("server"),
+                         .server = client::without_user_info(given.text("server")),
                          .env = given.text("env")};
   if (command.scope == Scope::in_namespace) context.ns = ns;
   for (const auto& [name, key] :

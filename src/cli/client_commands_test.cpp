@@ -103,6 +103,17 @@ TEST(ClientCommand, FailuresOfMachinesGoToStandardOutput) {
   EXPECT_EQ(whole_of(document, "exit_code"), 5);
 }
 
+TEST(ClientCommand, APasswordInAUrlIsNotRepeated) {
+  for (const char* url : {"https://me:p@s3cr3t@host", "https://me:s3cr3t/x@host"}) {
+    for (const char* mode : {"--output=table", "--output=json"}) {
+      ClientStory story;
+      story.answers(Error{ErrorCode::unavailable, "refused"});
+      const Ran ran = story.run({"workflow:cancel", "w", std::string{"--server="} + url, mode});
+      EXPECT_THAT(ran.out + ran.err, Not(HasSubstr("s3cr3t"))) << url << mode;
+    }
+  }
+}
+
 TEST(ClientCommand, ArtisansNamesMeanTheSame) {
   const std::pair<const char*, const char*> table[] = {
       {"workflow:v2:doctor", "server:doctor"},

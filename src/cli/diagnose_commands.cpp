@@ -2,6 +2,7 @@
 #include "cli/catalogue.hpp"
 #include "cli/lookup.hpp"
 #include "cli/task.hpp"
+#include "client/url.hpp"
 
 #include <fmt/format.h>
 
@@ -84,7 +85,8 @@ Value doctor_recommendation(std::string_view id, std::string_view severity,
 Value::Array doctor_recommendations(const Connection& connection, const Failure* failure,
                                     const std::vector<std::string>& warnings) {
   Value::Array advice;
-  const std::string again = fmt::format("dw doctor --server={} --output=json", connection.server);
+  const std::string again = fmt::format("dw doctor --server={} --output=json",
+                                        client::without_user_info(connection.server));
   if (failure && failure->exit == Exit::network) {
     advice.push_back(doctor_recommendation(
         "server.unreachable", "error",
@@ -119,7 +121,7 @@ Value or_nothing(const std::string& text) {
 
 Value connection_value(const Connection& connection) {
   return Value::Map{
-      {"server", connection.server},
+      {"server", client::without_user_info(connection.server)},
       {"namespace", connection.ns},
       {"profile", Value::Map{{"name", or_nothing(connection.profile)},
                              {"source", or_nothing(connection.profile_source)},

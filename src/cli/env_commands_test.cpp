@@ -60,6 +60,17 @@ TEST_F(EnvCommands, LiteralTokensAreShownToThoseWhoAsk) {
   }
 }
 
+TEST_F(EnvCommands, PasswordsOfUrlsAreNotShown) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"env:set", "dev", "--server=https://me:s3cr3t@host", "--json"},
+        std::vector<std::string>{"env:show", "dev"}, std::vector<std::string>{"env:list"},
+        std::vector<std::string>{"env:list", "--json"}}) {
+    const Ran ran = story.run(words);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, Not(HasSubstr("s3cr3t"))) << words.front();
+  }
+}
+
 TEST_F(EnvCommands, MistakesAreRefused) {
   EXPECT_EQ(story.run({"env:set", "no good"}).code, 2);
   EXPECT_EQ(story.run({"env:set", "p", "--token=a", "--token-env=B"}).code, 2);

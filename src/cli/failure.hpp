@@ -64,7 +64,7 @@ Failure failure_of_error(const Error& error);
 struct FailureContext {
   std::string command;
   std::string ns = {};      // empty for commands that belong to no namespace
-  std::string server = {};  // as given with --server; empty when it was not
+  std::string server = {};  // as given with --server, without a password; empty when it was not
   std::string env = {};     // as given with --env
   Value::Map subject = {};  // workflow_id, run_id, signal_name, request_id, …
 };

@@ -1,5 +1,7 @@
 #include "cli/profiles.hpp"
 
+#include "client/url.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -196,7 +198,7 @@ Value::Map describe_profile(std::string_view name, const Profile& profile, bool 
     return text ? Value{*text} : Value{};
   };
   return {{"name", name},
-          {"server", or_null(profile.server)},
+          {"server", profile.server ? Value{client::without_user_info(*profile.server)} : Value{}},
           {"namespace", or_null(profile.ns)},
           {"tls_verify", profile.tls_verify},
           {"output", or_null(profile.output)},

@@ -176,6 +176,16 @@ TEST(Doctor, SaysWhereItConnectsAndNeverTheToken) {
   EXPECT_TRUE(is_true(ran.document(), "connection.token.present"));
 }
 
+TEST(Doctor, ShowsNoPasswordOfAUrl) {
+  ClientStory story;
+  story.cannot_be_reached({ErrorCode::unavailable, "refused"});
+  for (const char* mode : {"--output=json", "--output=table"}) {
+    const Ran ran = story.run({"doctor", "--server=https://me:p@s3cr3t@host", mode});
+    EXPECT_THAT(ran.out + ran.err, Not(HasSubstr("s3cr3t")));
+    EXPECT_THAT(ran.out, HasSubstr("https://…@host"));
+  }
+}
+
 TEST(Doctor, EndsWithTheCodeOfWhatFailed) {
   ClientStory story;
   const Ran ran =

@@ -9,21 +9,12 @@
 namespace dw::client {
 namespace {
 
-// A password has no place in a message.
-std::string without_user(std::string_view text) {
-  const auto at = text.find('@');
-  if (at == std::string_view::npos) return std::string{text};
-  const auto scheme = text.find("://");
-  const auto from = scheme == std::string_view::npos || scheme > at ? 0 : scheme + 3;
-  return fmt::format("{}…{}", text.substr(0, from), text.substr(at));
-}
-
 Error unusable_url(std::string_view text, std::string_view why) {
   return {
       ErrorCode::invalid_argument,
       fmt::format("cannot use the server's URL '{}': {}. It looks like http://127.0.0.1:8080 or "
                   "https://workflows.example.com/base.",
-                  without_user(text), why)};
+                  without_user_info(text), why)};
 }
 
 bool starts_with_scheme(std::string_view text, std::string_view scheme) {
@@ -61,6 +52,15 @@ std::optional<std::string> split_authority(Url& url) {
 
 }  // namespace
 
+std::string without_user_info(std::string_view text) {
+  // Passwords may have '@' and '/' in them, whatever the standard says.
+  const auto at = text.rfind('@');
+  if (at == std::string_view::npos) return std::string{text};
+  const auto scheme = text.find("://");
+  const auto from = scheme == std::string_view::npos || scheme > at ? 0 : scheme + 3;
+  return fmt::format("{}…{}", text.substr(0, from), text.substr(at));
+}
+
 std::string Url::text() const {
   return fmt::format("{}://{}{}", secure ? "https" : "http", authority, base);
 }
@@ -87,7 +87,11 @@ Result<Url> parse_url(std::string_view text) {
   }
   while (url.base.ends_with('/')) url.base.pop_back();
   url.port = url.secure ? "443" : "80";
-  if (const auto problem = split_authority(url)) return unusable_url(text, *problem);
+  if (const auto problem = split_authority(url)) {
+    // What looks like a port may be the beginning of a password.
+    const bool secret = rest.find('@') != std::string_view::npos;
+    return unusable_url(text, secret ? "credentials are not taken from it; use a token" : *problem);
+  }
   return url;
 }
 

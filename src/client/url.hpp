@@ -18,6 +18,10 @@ struct Url {
   std::string text() const;
 };
 
+// For people and logs: what stands before the last '@' is left out. It may be a password, though a
+// URL that has one is never used.
+std::string without_user_info(std::string_view text);
+
 // Fails with invalid_argument, naming the part that cannot be used.
 Result<Url> parse_url(std::string_view text);
 

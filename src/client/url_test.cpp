@@ -6,6 +6,7 @@ namespace dw::client {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Url, HasPortsAndBasesOfItsOwn) {
   struct Case {
@@ -55,6 +56,17 @@ TEST(Url, SaysWhatIsWrongWithIt) {
     EXPECT_EQ(url.error().code, ErrorCode::invalid_argument);
     EXPECT_THAT(url.error().message, HasSubstr(expected.problem));
   }
+}
+
+TEST(Url, ShowsNoPassword) {
+  for (const char* text : {"https://me:s3cr3t@host", "https://me:p@s3cr3t@host:1", "me:s3cr3t@host",
+                           "https://me:s3cr3t/more@host", "https://me:p/s3cr3t@host",
+                           "ftp://me:s3cr3t@host"}) {
+    EXPECT_THAT(without_user_info(text), Not(HasSubstr("s3cr3t"))) << text;
+    EXPECT_THAT(without_user_info(text), HasSubstr("@host")) << text;
+    EXPECT_THAT(parse_url(text).error().message, Not(HasSubstr("s3cr3t"))) << text;
+  }
+  EXPECT_EQ(without_user_info("https://host/base"), "https://host/base");
 }
 
 }  // namespace
