@@ -103,6 +103,13 @@ TEST(ClientCommand, FailuresOfMachinesGoToStandardOutput) {
   EXPECT_EQ(whole_of(document, "exit_code"), 5);
 }
 
+TEST(ClientCommand, AFailureNamesTheRequestInTheServersLog) {
+  ClientStory story;
+  story.replies({.status = 404, .headers = {{"X-Request-Id", "log-7"}}, .body = "{}"});
+  const Ran ran = story.run({"workflow:describe", "w", "--json"});
+  EXPECT_EQ(text_of(ran.document(), "request_id"), "log-7");
+}
+
 TEST(ClientCommand, APasswordInAUrlIsNotRepeated) {
   for (const char* url : {"https://me:p@s3cr3t@host", "https://me:s3cr3t/x@host"}) {
     for (const char* mode : {"--output=table", "--output=json"}) {

@@ -52,6 +52,10 @@ class ClientStory {
     answers_.push_back(client::HttpReply{.status = status, .body = std::move(body)});
     return *this;
   }
+  ClientStory& replies(client::HttpReply reply) {
+    answers_.push_back(std::move(reply));
+    return *this;
+  }
   ClientStory& answers(Error error) {
     answers_.push_back(std::move(error));
     return *this;

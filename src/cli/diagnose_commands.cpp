@@ -91,6 +91,11 @@ Value::Array doctor_recommendations(const Connection& connection, const Failure*
     advice.push_back(doctor_recommendation(
         "server.unreachable", "error",
         "Check the server URL, DNS, port and TLS settings of the selected environment.", again));
+  } else if (failure && failure->exit == Exit::timeout) {
+    advice.push_back(doctor_recommendation(
+        "server.timeout", "error",
+        "Check the server's load and whether it can be reached, or allow more with --timeout.",
+        again));
   } else if (failure && failure->exit == Exit::auth) {
     advice.push_back(doctor_recommendation(
         "auth.failed", "error", "Check where the token comes from, and its role.", again));

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace dw::cli {
 namespace {
 
@@ -63,7 +65,7 @@ Recommendation recommendation_for(const Failure& failure, const FailureContext& 
     case Exit::invalid:
       if (failure.status) {
         if (*failure.status == 429) {
-          return {"server.busy", "The server has enough to do: wait a little, then try again.",
+          return {"server.error", "The server has enough to do: wait a little, then try again.",
                   "dw server:health"};
         }
         return {"request.invalid", "Look at what the server refused, and change the options.",
@@ -118,6 +120,13 @@ Value failure_document(const Failure& failure, const FailureContext& context) {
                       {"exit_code", static_cast<int>(failure.exit)},
                       {"command", context.command}};
   if (!context.ns.empty()) document.emplace_back("namespace", context.ns);
+  Value::Map subject = context.subject;
+  const auto add = [&subject](const std::string& key, Value value) {
+    const auto is_it = [&key](const auto& entry) { return entry.first == key; };
+    if (std::ranges::none_of(subject, is_it)) subject.emplace_back(key, std::move(value));
+  };
+  for (const auto& [key, value] : failure.subject) add(key, value);
+  if (!failure.request_id.empty()) add("request_id", failure.request_id);
   if (failure.status) document.emplace_back("status_code", *failure.status);
   for (const char* key : {"reason", "code", "error_code", "rejection_reason"}) {
     if (const auto text = text_of(failure.response, key); !text.empty()) {
@@ -127,7 +136,7 @@ Value failure_document(const Failure& failure, const FailureContext& context) {
   if (const Value* errors = validation_errors(failure.response)) {
     document.emplace_back("validation_errors", *errors);
   }
-  for (const auto& entry : context.subject) document.push_back(entry);
+  for (auto& entry : subject) document.push_back(std::move(entry));
   if (!failure.response.is_null()) document.emplace_back("server_response", failure.response);
   if (!failure.compatibility.is_null()) {
     document.emplace_back("compatibility", failure.compatibility);
@@ -144,19 +153,21 @@ Value failure_document(const Failure& failure, const FailureContext& context) {
 }
 
 std::string failure_text(const Failure& failure, const FailureContext& context, bool hints) {
-  std::string text = failure.message + "\n";
+  // Our own messages may have several lines; whoever answers may have anything in theirs.
+  const bool ours = !failure.status && failure.exit != Exit::compatibility;
+  std::string text = (ours ? failure.message : printable(failure.message)) + "\n";
   if (!context.ns.empty()) text += fmt::format("Namespace: {}\n", context.ns);
   if (const auto reason = text_of(failure.response, "reason"); !reason.empty()) {
-    text += fmt::format("Reason: {}\n", reason);
+    text += fmt::format("Reason: {}\n", printable(reason));
   }
   if (const Value* errors = validation_errors(failure.response)) {
     for (const auto& [field, messages] : *errors->if_map()) {
       if (const auto* one = messages.if_string()) {
-        text += fmt::format("Validation: {}: {}\n", field, *one);
+        text += fmt::format("Validation: {}: {}\n", printable(field), printable(*one));
       } else if (const auto* several = messages.if_array()) {
         for (const Value& message : *several) {
           if (const auto* words = message.if_string()) {
-            text += fmt::format("Validation: {}: {}\n", field, *words);
+            text += fmt::format("Validation: {}: {}\n", printable(field), printable(*words));
           }
         }
       }

@@ -31,6 +31,8 @@ struct Failure {
   std::optional<int> status = {};  // the HTTP status, when there was an answer
   Value response = {};             // its body, null when it was no JSON
   Value compatibility = {};        // what did not fit, for Exit::compatibility
+  std::string request_id = {};     // as the server's log has it, when there was an answer
+  Value::Map subject = {};         // workflow_id, run_id, …: what was found out on the way
 };
 
 // A value or the Failure that prevented it. Has what DW_TRY needs.

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace dw::cli {
 namespace {
 
@@ -59,6 +61,31 @@ TEST(Failure, PeopleGetLinesAndSomethingToTry) {
             "    Try: dw help namespace:create\n");
 }
 
+TEST(Failure, NothingThatAServerSaysMovesTheCursor) {
+  const char* rude = R"({"message":"a\u001b[2Jb\nNext steps:","reason":"c\u001b]0;d\u0007",
+      "errors":{"e\u001bf":["g\u009bh"],"i":"j\rk"}})";
+  const auto text = failure_text(failure_of_reply(422, rude), {.command = "c"}, false);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 4) << text;
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, Not(HasSubstr("\r")));
+  EXPECT_THAT(text, Not(HasSubstr("\xc2\x9b")));
+}
+
+TEST(Failure, OurOwnMessagesKeepTheirLines) {
+  EXPECT_EQ(failure_text(invalid_input("two\n  lines"), {.command = "c"}, false), "two\n  lines\n");
+}
+
+TEST(Failure, WhatItIsAboutIsSaidOnce) {
+  Failure failure{.exit = Exit::server, .status = 500};
+  failure.request_id = "log-7";
+  failure.subject = {{"workflow_id", "found"}, {"run_id", "r"}};
+  const Value document =
+      failure_document(failure, {.command = "c", .subject = {{"workflow_id", "given"}}});
+  EXPECT_EQ(text_of(document, "workflow_id"), "given");
+  EXPECT_EQ(text_of(document, "run_id"), "r");
+  EXPECT_EQ(text_of(document, "request_id"), "log-7");
+}
+
 TEST(Failure, AnAnswerWithoutWordsStillSaysItsStatus) {
   EXPECT_THAT(failure_of_reply(502, "<html>").message, HasSubstr("502"));
 }
@@ -71,6 +98,7 @@ TEST(Failure, AdviceFitsTheKindOfFailure) {
       {{.exit = Exit::auth}, "auth.failed"},
       {{.exit = Exit::not_found}, "resource.not_found"},
       {{.exit = Exit::invalid, .status = 422}, "request.invalid"},
+      {{.exit = Exit::invalid, .status = 429}, "server.error"},
       {{.exit = Exit::invalid}, "input.invalid"},
       {{.exit = Exit::compatibility}, "compatibility.unsupported"},
   };

@@ -57,7 +57,7 @@ void Page::text(std::string_view line) {
 }
 
 void Page::warning(std::string_view line) {
-  text_ += paint(line, Colour::yellow) + "\n";
+  text_ += paint(printable(line), Colour::yellow) + "\n";
 }
 
 void Page::line(std::string_view label, std::string_view value, int indent) {

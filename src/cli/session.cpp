@@ -1,5 +1,7 @@
 #include "cli/session.hpp"
 
+#include "core/utf8.hpp"
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -19,6 +21,12 @@ Outcome<Value> json_body(const client::HttpReply& reply, const Request& request)
                                         "something that is not JSON",
                                         request.method, request.target, reply.status),
                  .status = reply.status};
+}
+
+Failure refused_by(const client::HttpReply& reply) {
+  Failure failure = failure_of_reply(reply.status, reply.body);
+  if (const auto id = reply.header("X-Request-Id"); is_utf8(id)) failure.request_id = id;
+  return failure;
 }
 
 }  // namespace
@@ -74,14 +82,14 @@ Outcome<client::HttpReply> Session::exchange(const Request& request,
 Outcome<std::string> Session::ask_text(const Request& request) {
   const auto timeout = std::chrono::seconds{request.seconds.value_or(parts_.timeout.count())};
   auto reply = DW_TRY(exchange(request, timeout));
-  if (reply.status >= 300) return failure_of_reply(reply.status, reply.body);
+  if (reply.status >= 300) return refused_by(reply);
   return std::move(reply.body);
 }
 
 Outcome<Value> Session::ask(const Request& request) {
   const auto timeout = std::chrono::seconds{request.seconds.value_or(parts_.timeout.count())};
   const auto reply = DW_TRY(exchange(request, timeout));
-  if (reply.status >= 300) return failure_of_reply(reply.status, reply.body);
+  if (reply.status >= 300) return refused_by(reply);
   if (reply.body.empty()) return Value{Value::Map{}};
   return json_body(reply, request);
 }
@@ -90,7 +98,7 @@ Outcome<Value> Session::cluster_info() {
   if (cluster_info_) return *cluster_info_;
   const auto timeout = std::min<std::chrono::milliseconds>(preflight_timeout, parts_.timeout);
   const auto reply = DW_TRY(exchange({.target = "/cluster/info"}, timeout));
-  if (reply.status >= 300) return failure_of_reply(reply.status, reply.body);
+  if (reply.status >= 300) return refused_by(reply);
   // What is no JSON describes no server: the check says so.
   cluster_info_ = parse_json(reply.body).value_or(Value{});
   return *cluster_info_;

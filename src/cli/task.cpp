@@ -58,7 +58,7 @@ void draw_list(Page& page, const Command& command, const Value& answer, const st
     page.table(view.columns, items);
   }
   if (const auto token = text_of(answer, "next_page_token"); !token.empty()) {
-    page.text(fmt::format("Next page token: {}", token));
+    page.text(fmt::format("Next page token: {}", printable(token)));
   }
 }
 

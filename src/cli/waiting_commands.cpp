@@ -108,7 +108,8 @@ Outcome<Value> wait_for_end(Task& task, const std::string& workflow_id) {
   for (int looks = 0;; ++looks) {
     Value run = with_namespace(DW_TRY(task.session.ask(look)), task.command, task.ns());
     if (has_ended(run)) return run;
-    if (task.output.for_machines() && looks % looks_per_diagnostic == 0) tell_wait(task, run);
+    const bool long_since = looks > 0 && looks % looks_per_diagnostic == 0;
+    if (task.output.for_machines() && long_since) tell_wait(task, run);
     wait_a_little(task, run);
   }
 }
@@ -212,7 +213,16 @@ Outcome<Exit> run_start(Task& task) {
   if (!wait) return Exit::success;
 
   task.output.note("Waiting for the workflow to end …");
-  const Value run = DW_TRY(wait_for_end(task, text_of(started, "workflow_id")));
+  const auto waited = wait_for_end(task, text_of(started, "workflow_id"));
+  if (!waited) {
+    // It was started, whatever became of the waiting: whoever asks again must know which it is.
+    Failure lost = waited.error();
+    for (const char* key : {"workflow_id", "run_id"}) {
+      lost.subject.emplace_back(key, text_of(started, key));
+    }
+    return lost;
+  }
+  const Value& run = *waited;
   if (task.output.for_machines()) {
     task.output.print(run);
   } else {

@@ -22,12 +22,33 @@ const char* started = R"({"workflow_id":"w","run_id":"r","outcome":"started_new"
 
 TEST(StartAndWait, CompletionIsSuccessAndTheFinalRunTheAnswer) {
   ClientStory story;
-  story.answers(started, 201).answers(running).answers("{}", 404).answers(completed);
+  story.answers(started, 201).answers(running).answers(completed);
   const Ran ran = story.run({"workflow:start", "-t", "x", "--wait", "--json"});
   EXPECT_EQ(ran.code, 0);
   EXPECT_EQ(text_of(ran.document(), "status"), "completed");
   EXPECT_EQ(story.paused, std::chrono::seconds{2});
+  EXPECT_EQ(ran.err, "") << "nothing is odd about a short wait";
+}
+
+TEST(StartAndWait, ALongWaitIsExplained) {
+  ClientStory story;
+  story.answers(started, 201);
+  for (int i = 0; i < 16; ++i) story.answers(running);
+  story.answers("{}", 404).answers(completed);
+  const Ran ran = story.run({"workflow:start", "-t", "x", "--wait", "--json"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(story.paused, std::chrono::seconds{32});
   EXPECT_THAT(ran.err, HasSubstr("workflow_wait_diagnostic"));
+  EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1);
+}
+
+TEST(StartAndWait, AWaitThatFailsSaysWhatWasStarted) {
+  ClientStory story;
+  story.answers(started, 201).answers(R"({"message":"broken"})", 500);
+  const Ran ran = story.run({"workflow:start", "-t", "x", "--wait", "--json"});
+  EXPECT_EQ(ran.code, 6);
+  EXPECT_EQ(text_of(ran.document(), "workflow_id"), "w");
+  EXPECT_EQ(text_of(ran.document(), "run_id"), "r");
 }
 
 TEST(StartAndWait, AnyOtherEndIsAFailure) {
@@ -68,9 +89,9 @@ TEST(StartAndSignal, AServerThatCanDoesBothAtOnce) {
 TEST(StartAndWait, AServerThatCanTellsOfTheEndAtOnce) {
   ClientStory story;
   story.describes_itself(able_cluster_info());
-  story.answers(started, 201).answers(running).answers("{}").answers("{}").answers(completed);
+  story.answers(started, 201).answers(running).answers("{}").answers(completed);
   EXPECT_EQ(story.run({"workflow:start", "-t", "x", "--wait", "--json"}).code, 0);
-  EXPECT_THAT(story.sent[3].target, HasSubstr("/result?wait_seconds=2"));
+  EXPECT_THAT(story.sent[2].target, HasSubstr("/result?wait_seconds=2"));
   EXPECT_EQ(story.paused, std::chrono::seconds{0});
 }
 
@@ -184,6 +205,13 @@ TEST(Doctor, ShowsNoPasswordOfAUrl) {
     EXPECT_THAT(ran.out + ran.err, Not(HasSubstr("s3cr3t")));
     EXPECT_THAT(ran.out, HasSubstr("https://…@host"));
   }
+}
+
+TEST(Doctor, TellsASlowServerFromABrokenOne) {
+  ClientStory story;
+  const Ran ran = story.cannot_be_reached({ErrorCode::timed_out, "5 s"}).run({"doctor", "--json"});
+  EXPECT_EQ(ran.code, 7);
+  EXPECT_EQ(text_of(list_of(ran.document(), "recommendations").front(), "id"), "server.timeout");
 }
 
 TEST(Doctor, EndsWithTheCodeOfWhatFailed) {

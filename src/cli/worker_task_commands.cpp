@@ -38,7 +38,7 @@ void draw_workflow_task(Page& page, const Value& answer) {
              *task);
   page.line("History Events", fmt::to_string(list_of(*task, "history_events").size()));
   if (const auto token = text_of(*task, "next_history_page_token"); !token.empty()) {
-    page.line("Next History Page Token", token);
+    page.line("Next History Page Token", printable(token));
   }
 }
 

@@ -357,6 +357,8 @@ class AgainstFaults(Commands):
         item = {"workflow_id": "a\x1b[2J", "status": "running"}
         self.serving(lambda request: request.say(200, json.dumps({"workflows": [item]})))
         self.assertNotIn("\x1b", self.ends(SUCCESS, *READ).out)
+        self.serving(lambda request: request.say(422, json.dumps({"message": "no\x1b[2J", "reason": "\x1b"})))
+        self.assertNotIn("\x1b", self.ends(INVALID, *READ).err)
 
 
 class WithoutAServer(Commands):
