@@ -52,9 +52,6 @@ void show_batch(Task& task, const Value& summary) {
 }
 
 Outcome<Exit> cancel_many(Task& task) {
-  if (task.output.for_machines() && !task.given.flag("yes")) {
-    return invalid_input("workflow:cancel: --all-matching needs --yes when the output is JSON");
-  }
   const auto ids = DW_TRY(matching_workflows(task));
   const std::string query = task.given.text("all-matching");
   if (!ids.empty() &&
@@ -99,6 +96,12 @@ Outcome<Exit> cancel_many(Task& task) {
 }
 
 }  // namespace
+
+std::optional<Failure> check_cancel(const Task& task) {
+  const bool many = task.given.was_said("all-matching");
+  if (!many || !task.output.for_machines() || task.given.flag("yes")) return std::nullopt;
+  return invalid_input("workflow:cancel: --all-matching needs --yes when the output is JSON");
+}
 
 Outcome<Exit> run_cancel(Task& task) {
   return task.given.was_said("all-matching") ? cancel_many(task) : run_described(task);

@@ -46,6 +46,10 @@ Outcome<Exit> run_metrics(Task& task);
 Outcome<Exit> run_completion(Task& task);
 Outcome<Exit> run_explain(Task& task);
 
+// What the odd ones refuse before anybody is asked.
+std::optional<Failure> check_watched(const Task& task);
+std::optional<Failure> check_cancel(const Task& task);
+
 // The states, requests and references that workflow:update adds to what a server says.
 Value describe_update(const Task& task, Value answer);
 Value describe_failed_update(const Given& given, Value document);

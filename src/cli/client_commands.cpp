@@ -135,6 +135,12 @@ Outcome<Exit> perform(Task& task) {
   const Command& command = task.command;
   if (!command.method.empty()) {
     DW_TRY(build_request(command, task.given, task.read));
+    if (command.check) {
+      if (auto wrong = command.check(task)) return *std::move(wrong);
+    }
+    if (command.needs_yes && !task.may_ask && !task.given.flag("yes")) {
+      return invalid_input(fmt::format("{} needs --yes where nobody can be asked", command.name));
+    }
     if (command.preflight) {
       const Value info = DW_TRY(task.session.check());
       const auto warnings = compatibility_warnings(info);

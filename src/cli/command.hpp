@@ -7,6 +7,7 @@
 #include <dw/value.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -104,6 +105,8 @@ struct Command {
   std::vector<std::string_view> examples = {};
   std::string_view exits = {};  // what its exit codes mean beyond the usual
 
+  // Refuses what makes no sense, whatever the server is like: nobody is asked before.
+  std::optional<Failure> (*check)(const Task& task) = nullptr;
   // Completes or refuses the body, where options alone do not make it.
   Outcome<Value::Map> (*shape)(const Given& given, Value::Map body) = nullptr;
   // Adds to the answer before it is shown.

@@ -268,6 +268,7 @@ std::vector<Command> diagnose_commands() {
        .examples = {"dw watch workflow order-42",
                     "dw watch workflow order-42 --interval=5 --max-polls=60 --output=jsonl"},
        .exits = "0 it completed, 1 it ended in any other way, 7 --max-polls were not enough.",
+       .check = check_watched,
        .run = run_watch}};
 }
 

@@ -133,9 +133,6 @@ void show_answer(Task& task, const Value& answer) {
 
 Outcome<Exit> run_described(Task& task) {
   const Request request = DW_TRY(request_of(task));
-  if (task.command.needs_yes && !task.may_ask && !task.given.flag("yes")) {
-    return invalid_input(fmt::format("{} needs --yes where nobody can be asked", task.command.name));
-  }
   if (task.command.asks_first &&
       !confirmed(task, fmt::format("{}: {}?", task.command.summary,
                                    task.given.text(task.command.arguments.front().name)))) {

@@ -2,8 +2,11 @@
 #include "cli/catalogue.hpp"
 #include "cli/lookup.hpp"
 #include "cli/task.hpp"
+#include "core/assert.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace dw::cli {
 namespace {
@@ -204,6 +207,11 @@ const std::vector<Watched>& watchable() {
   return all;
 }
 
+const Watched* find_watched(std::string_view resource) {
+  const auto found = std::ranges::find(watchable(), resource, &Watched::resource);
+  return found == watchable().end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 Outcome<Exit> run_start(Task& task) {
@@ -250,16 +258,17 @@ Outcome<Exit> run_describe(Task& task) {
   return Exit::success;
 }
 
+std::optional<Failure> check_watched(const Task& task) {
+  const std::string resource = task.given.text("resource");
+  if (find_watched(resource)) return std::nullopt;
+  return invalid_input(
+      fmt::format("watch: '{}' cannot be watched; workflow, schedule and queue can", resource));
+}
+
 Outcome<Exit> run_watch(Task& task) {
   const std::string resource = task.given.text("resource"), id = task.given.text("id");
-  const Watched* watched = nullptr;
-  for (const Watched& one : watchable()) {
-    if (one.resource == resource) watched = &one;
-  }
-  if (!watched) {
-    return invalid_input(
-        fmt::format("watch: '{}' cannot be watched; workflow, schedule and queue can", resource));
-  }
+  const Watched* watched = find_watched(resource);
+  DW_ASSERT(watched, "what cannot be watched is refused before");
   const Request look{.target = fill_path(watched->path, task.given)};
   // However eager somebody is, the server has others to answer.
   const auto interval = std::max<std::chrono::milliseconds>(

@@ -128,6 +128,13 @@ TEST(Watch, OneDocumentTellsAllChanges) {
   EXPECT_EQ(text_of(ran.document(), "state.status"), "completed");
 }
 
+TEST(Watch, WhatCannotBeWatchedIsRefusedWithoutAServer) {
+  ClientStory story;
+  story.cannot_be_reached({ErrorCode::unavailable, "refused"});
+  EXPECT_EQ(story.run({"watch", "worker", "w"}).code, 2);
+  EXPECT_EQ(story.connected_to, "");
+}
+
 const char* first_page =
     R"({"workflow_id":"w","run_id":"r","events":[{"sequence":1,"event_type":"WorkflowStarted"}],"next_page_token":"MQ=="})";
 const char* last_page =
@@ -177,6 +184,7 @@ TEST(CancelMany, MachinesMustSayYes) {
   ClientStory story;
   EXPECT_EQ(story.run({"workflow:cancel", "--all-matching", "T = 1", "--json"}).code, 2);
   EXPECT_THAT(story.sent, IsEmpty());
+  EXPECT_EQ(story.connected_to, "") << "nor is the server asked who it is";
 }
 
 TEST(CancelMany, PeopleMaySayNo) {

@@ -273,6 +273,7 @@ Command cancel_command() {
       .examples = {"dw workflow:cancel order-42 --reason 'the customer called'",
                    "dw workflow:cancel --all-matching 'WorkflowType=\"shop.place_order\"' --yes"},
       .exits = "With --all-matching: 1 when one of them could not be cancelled.",
+      .check = check_cancel,
       .shape = cancel_one_or_many,
       .run = run_cancel};
 }
