@@ -121,6 +121,17 @@ TEST(ClientCommand, APasswordInAUrlIsNotRepeated) {
   }
 }
 
+TEST(ClientCommand, MetricsAreTextForMonitoringAndADocumentForMachines) {
+  ClientStory story;
+  story.replies({.status = 200, .body = "dw_build_info{version=\"1\"} 1\n"});
+  EXPECT_EQ(story.run({"system:metrics"}).out, "dw_build_info{version=\"1\"} 1\n");
+  EXPECT_EQ(story.sent[0].target, "/metrics");
+  EXPECT_THAT(story.sent[0].headers, Contains(Pair("Accept", "text/plain")));
+  ClientStory machine;
+  machine.answers(R"({"runs":1})").run({"system:metrics", "--json"});
+  EXPECT_EQ(machine.sent[0].target, "/api/system/metrics");
+}
+
 TEST(ClientCommand, ArtisansNamesMeanTheSame) {
   const std::pair<const char*, const char*> table[] = {
       {"workflow:v2:doctor", "server:doctor"},

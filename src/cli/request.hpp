@@ -15,6 +15,7 @@ struct Request {
   std::string target;  // below /api, escaped, with its query
   std::optional<Value> body = {};
   std::optional<std::int64_t> seconds = {};  // how long it may take; --timeout when absent
+  bool for_monitoring = false;               // not below /api, and answered with text
 };
 
 // The content of a file; "-" is standard input.

@@ -13,13 +13,18 @@ constexpr std::chrono::milliseconds before_another_try[] = {std::chrono::millise
                                                             std::chrono::milliseconds{1000}};
 constexpr std::chrono::seconds preflight_timeout{5};
 
+// Monitoring reads beside the API.
+std::string full_path(const Request& request) {
+  return request.for_monitoring ? request.target : "/api" + request.target;
+}
+
 Outcome<Value> json_body(const client::HttpReply& reply, const Request& request) {
   auto body = parse_json(reply.body);
   if (body) return *std::move(body);
   return Failure{.exit = Exit::server,
-                 .message = fmt::format("Server error: {} /api{} was answered with status {} and "
+                 .message = fmt::format("Server error: {} {} was answered with status {} and "
                                         "something that is not JSON",
-                                        request.method, request.target, reply.status),
+                                        request.method, full_path(request), reply.status),
                  .status = reply.status};
 }
 
@@ -34,8 +39,8 @@ Failure refused_by(const client::HttpReply& reply) {
 client::HttpRequest Session::http_request(const Request& request,
                                           std::chrono::milliseconds timeout) const {
   const Connection& connection = parts_.connection;
-  client::HttpRequest http{.method = request.method, .target = "/api" + request.target};
-  http.headers = {{"Accept", "application/json"},
+  client::HttpRequest http{.method = request.method, .target = full_path(request)};
+  http.headers = {{"Accept", request.for_monitoring ? "text/plain" : "application/json"},
                   {"Content-Type", "application/json"},
                   {"User-Agent", fmt::format("dw/{}", parts_.speaks.version)},
                   {"X-Namespace", connection.ns},
@@ -68,7 +73,7 @@ Outcome<client::HttpReply> Session::exchange(const Request& request,
         std::chrono::steady_clock::now() - began);
     if (parts_.tell) {
       parts_.tell(fmt::format(
-          "{} /api{} {} {} ms", request.method, request.target,
+          "{} {} {} {} ms", request.method, full_path(request),
           reply ? fmt::to_string(reply->status) : std::string{to_string(reply.error().code)},
           took.count()));
     }

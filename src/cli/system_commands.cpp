@@ -167,10 +167,10 @@ std::vector<Command> system_commands() {
        .examples = {"dw system:operator-metrics",
                     "dw system:operator-metrics --json | jq .operator_metrics.backlog"}},
       {.name = "system:metrics",
-       .summary = "The same for a monitoring system, as the server writes it",
+       .summary = "Counters for a monitoring system: Prometheus' text, or the above with --json",
        .method = "GET",
        .path = "/system/metrics",
-       .examples = {"dw system:metrics", "dw system:metrics | grep dw_tasks"},
+       .examples = {"dw system:metrics", "dw system:metrics | grep dw_runs"},
        .run = run_metrics},
       {.name = "system:repair-status",
        .summary = "What a repair pass would look at",
@@ -224,11 +224,12 @@ std::vector<Command> system_commands() {
 
 Outcome<Exit> run_metrics(Task& task) {
   const Request request = DW_TRY(request_of(task));
-  const std::string text = DW_TRY(task.session.ask_text(request));
   if (!task.output.for_machines()) {
-    task.output.print_raw(text);
+    task.output.print_raw(
+        DW_TRY(task.session.ask_text({.target = "/metrics", .for_monitoring = true})));
     return Exit::success;
   }
+  const std::string text = DW_TRY(task.session.ask_text(request));
   const auto document = parse_json(text);
   const Value answer = document ? *document : Value{Value::Map{{"metrics", text}}};
   task.output.print(with_namespace(answer, task.command, task.ns()));

@@ -234,6 +234,10 @@ class AgainstAServer(Commands):
         self.ends(COMPATIBILITY, "worker:register", "x", DURABLE_WORKFLOW_WORKER_PROTOCOL_VERSION="9.0")
 
 
+    def test_metrics_are_what_prometheus_reads(self) -> None:
+        self.assertIn("dw_build_info{", self.ends(SUCCESS, "system:metrics").out)
+
+
 class Profiles(Commands):
     def test_a_profile_is_private_and_redacted(self) -> None:
         self.told("env:set", "dev", "--server=http://localhost:1", "--token=very-secret", "--make-default")
