@@ -2,6 +2,7 @@
 #include "cli/catalogue.hpp"
 #include "cli/lookup.hpp"
 #include "cli/task.hpp"
+#include "core/utf8.hpp"
 
 #include <fmt/format.h>
 
@@ -12,6 +13,8 @@ namespace {
 
 constexpr std::chrono::seconds between_pages_without_news{2};
 constexpr std::size_t widest_details = 160;
+// Far below what one answer may have, also with events of a hundred kilobytes.
+constexpr int events_per_page = 500;
 
 std::string with_parameter(std::string target, std::string_view name, std::string_view value) {
   target += target.find('?') == std::string::npos ? '?' : '&';
@@ -28,7 +31,9 @@ bool ends_the_run(const Value& event) {
 // A row that is printed before its table is complete.
 std::string event_line(const Value& event) {
   std::string details = words_of(event, "payload");
-  if (details.size() > widest_details) details = details.substr(0, widest_details) + "…";
+  if (details.size() > widest_details) {
+    details = std::string{utf8_beginning(details, widest_details)} + "…";
+  }
   return fmt::format("{:>5}  {}  {:<28}  {}", words_of(event, "sequence"),
                      words_of(event, "timestamp"), words_of(event, "event_type"), details);
 }
@@ -40,7 +45,12 @@ class HistoryReader {
 
   // The last page, with the events of all of them.
   Outcome<Value> read() {
-    const Request first = DW_TRY(request_of(task_));
+    Request first = DW_TRY(request_of(task_));
+    // What is printed as it comes need not come at once; what is one document does.
+    const bool as_it_comes = task_.output.by_line() || follow_;
+    if (as_it_comes && !task_.given.was_said("page-size")) {
+      first.target = with_parameter(first.target, "page_size", fmt::to_string(events_per_page));
+    }
     std::string token;
     for (;;) {
       Request request = first;

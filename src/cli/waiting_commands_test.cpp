@@ -1,6 +1,7 @@
 // Commands that look more than once, and those that turn pages of a history.
 #include "cli/client_story.hpp"
 #include "cli/lookup.hpp"
+#include "core/utf8.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -149,6 +150,34 @@ TEST(History, PagesAreMergedAndTheCursorGoes) {
   EXPECT_EQ(document.find("next_page_token"), nullptr);
   EXPECT_THAT(story.sent[1].target, HasSubstr("next_page_token=MQ%3D%3D"));
   EXPECT_THAT(story.sent[0].target, HasSubstr("wait_new_event=0"));
+  EXPECT_THAT(story.sent[0].target, Not(HasSubstr("page_size")));
+}
+
+TEST(History, WhatIsPrintedAsItComesComesInPages) {
+  for (const std::vector<std::string>& how :
+       {std::vector<std::string>{"--output=jsonl"}, std::vector<std::string>{"-f"}}) {
+    ClientStory story;
+    std::vector<std::string> words{"workflow:history", "w", "r"};
+    words.insert(words.end(), how.begin(), how.end());
+    const Ran ran = story.answers(first_page).answers(last_page).run(words);
+    EXPECT_EQ(std::ranges::count(ran.out, '\n'), 2);
+    EXPECT_THAT(story.sent[0].target, HasSubstr("page_size=500"));
+    EXPECT_THAT(story.sent[1].target, HasSubstr("page_size=500"));
+  }
+  ClientStory story;
+  story.answers(last_page).run({"workflow:history", "w", "r", "--output=jsonl", "--page-size=7"});
+  EXPECT_THAT(story.sent[0].target, HasSubstr("page_size=7&"));
+}
+
+TEST(History, NoCharacterIsCutInTwo) {
+  std::string payload = "x";
+  for (int i = 0; i < 200; ++i) payload += "ü";
+  ClientStory story;
+  story.answers(R"({"events":[{"sequence":1,"event_type":"WorkflowCompleted","payload":")" +
+                payload + R"("}],"next_page_token":null})");
+  const Ran ran = story.run({"workflow:history", "w", "r", "-f"});
+  EXPECT_THAT(ran.out, HasSubstr("ü…"));
+  EXPECT_TRUE(is_utf8(ran.out));
 }
 
 TEST(History, FollowingSkipsWhatItHasSeenAndEndsWithTheRun) {

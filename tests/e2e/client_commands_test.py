@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.parse
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -363,6 +364,24 @@ class AgainstFaults(Commands):
         self.assertNotIn("\x1b", self.ends(SUCCESS, *READ).out)
         self.serving(lambda request: request.say(422, json.dumps({"message": "no\x1b[2J", "reason": "\x1b"})))
         self.assertNotIn("\x1b", self.ends(INVALID, *READ).err)
+
+    def test_a_long_history_comes_in_pages(self) -> None:
+        # All of it at once would be more than one answer may have.
+        total, sizes = 100_000, set()
+
+        def page(request: Faults) -> None:
+            asked = urllib.parse.parse_qs(urllib.parse.urlsplit(request.path).query)
+            after, size = int(asked.get("next_page_token", ["0"])[0]), int(asked.get("page_size", [str(total)])[0])
+            sizes.add(size)
+            last = min(after + size, total)
+            events = [{"sequence": number, "event_type": "SideEffectRecorded", "payload": {"blob": "x" * 700}}
+                      for number in range(after + 1, last + 1)]
+            request.say(200, json.dumps({"events": events, "next_page_token": str(last) if last < total else None}))
+
+        self.serving(page)
+        ran = self.ends(SUCCESS, "workflow:history", "w", "r", "--output=jsonl")
+        self.assertEqual(ran.out.count("\n"), total)
+        self.assertLessEqual(max(sizes), 1000)
 
 
 class WithoutAServer(Commands):
