@@ -132,6 +132,13 @@ TEST(ClientCommand, MetricsAreTextForMonitoringAndADocumentForMachines) {
   EXPECT_EQ(machine.sent[0].target, "/api/system/metrics");
 }
 
+TEST(ClientCommand, AQueryResultIsIndentedForPeople) {
+  ClientStory story;
+  story.answers(R"({"query_name":"q","result":{"a":[1,"\u001b"],"b":"ü"}})");
+  EXPECT_THAT(story.run({"workflow:query", "w", "q"}).out,
+              HasSubstr("{\n  \"a\": [\n    1,\n    \"\\u001b\"\n  ],\n  \"b\": \"ü\"\n}\n"));
+}
+
 TEST(ClientCommand, ArtisansNamesMeanTheSame) {
   const std::pair<const char*, const char*> table[] = {
       {"workflow:v2:doctor", "server:doctor"},

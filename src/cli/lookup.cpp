@@ -61,6 +61,17 @@ std::string printable(std::string_view text) {
   return safe;
 }
 
+std::string printable_lines(std::string_view text) {
+  std::string lines;
+  for (;;) {
+    const auto end = text.find('\n');
+    lines += printable(text.substr(0, end));
+    if (end == std::string_view::npos) return lines;
+    lines += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
 std::string in_words(const Value& value) {
   switch (value.kind()) {
     case Value::Kind::null:

@@ -22,6 +22,7 @@ const Value::Array& list_of(const Value& answer, std::string_view path);  // emp
 std::string in_words(const Value& value);
 std::string words_of(const Value& answer, std::string_view path);
 std::string printable(std::string_view text);
+std::string printable_lines(std::string_view text);  // the same, but for its line breaks
 
 // Sets an entry of a map; it must be one.
 void set_entry(Value& map, std::string_view key, Value value);

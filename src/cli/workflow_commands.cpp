@@ -1,4 +1,5 @@
 // Start workflows, speak to them, end them.
+#include "bundle/canonical.hpp"
 #include "cli/catalogue.hpp"
 #include "cli/given.hpp"
 #include "cli/lookup.hpp"
@@ -35,7 +36,7 @@ void draw_query_result(Page& page, const Value& answer) {
   page.line("Namespace", words_of(answer, "namespace"));
   page.line("Query", words_of(answer, "query_name"));
   const Value* result = look_up(answer, "result");
-  page.text(result ? printable(to_json(*result)) : "null");
+  page.text(result ? printable_lines(bundle::pretty_json(*result)) : "null");
 }
 
 // One of a workflow and a query for many; each has options that make no sense for the other.
