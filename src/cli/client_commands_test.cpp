@@ -139,6 +139,24 @@ TEST(ClientCommand, AQueryResultIsIndentedForPeople) {
               HasSubstr("{\n  \"a\": [\n    1,\n    \"\\u001b\"\n  ],\n  \"b\": \"ü\"\n}\n"));
 }
 
+TEST(ClientCommand, OnlyAnEnvelopeIsSentAsOne) {
+  const auto result_of = [](const char* given) {
+    ClientStory story;
+    story.run({"workflow-task:complete", "t", "1", "--complete-result", given});
+    const Value body = *parse_json(story.sent.front().body);
+    return *look_up(list_of(body, "commands").front(), "result");
+  };
+  for (const char* envelope : {R"({"codec":"json","blob":"e30="})",
+                               R"({"codec":"avro","external_storage":{"uri":"u"}})"}) {
+    EXPECT_EQ(to_json(result_of(envelope)), envelope);
+  }
+  for (const char* value : {R"({"codec":"h264"})", R"({"codec":"h264","bitrate":9})",
+                            R"({"codec":"json","blob":"e30=","more":1})"}) {
+    EXPECT_EQ(text_of(result_of(value), "codec"), "avro") << value;
+    EXPECT_TRUE(look_up(result_of(value), "blob")) << value;
+  }
+}
+
 TEST(ClientCommand, ArtisansNamesMeanTheSame) {
   const std::pair<const char*, const char*> table[] = {
       {"workflow:v2:doctor", "server:doctor"},
