@@ -35,6 +35,7 @@ constexpr Route table[] = {
     {"POST", "workflows/{workflow}/terminate", Op::terminate, Plane::workflows, operators},
     {"POST", "workflows/{workflow}/repair", Op::repair, Plane::workflows, operators},
     {"POST", "workflows/{workflow}/archive", Op::archive, Plane::workflows, operators},
+    {"POST", "workflows/import", Op::import_workflows, Plane::workflows, operators},
     {"POST", "workflows/import/waterline-v1", Op::import_workflows, Plane::workflows, operators},
     {"POST", "workflows/import/embedded-v2", Op::import_workflows, Plane::workflows, operators},
     {"POST", "workflows/{workflow}/runs/{run}/signal/{name}", Op::signal, Plane::workflows,

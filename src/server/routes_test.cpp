@@ -29,6 +29,15 @@ TEST(Routes, ARunIsNamedByItsOwnSegment) {
   EXPECT_EQ(found["run"], "01J");
 }
 
+TEST(Routes, ImportsAreKnownAndAWorkflowMayHaveThatName) {
+  for (const char* kind : {"", "/waterline-v1", "/embedded-v2"}) {
+    const auto found = matched("POST", std::string{"/api/workflows/import"} + kind);
+    ASSERT_NE(found.route, nullptr) << kind;
+    EXPECT_EQ(found.route->operation, Operation::import_workflows);
+  }
+  EXPECT_EQ(matched("GET", "/api/workflows/import")["workflow"], "import");
+}
+
 TEST(Routes, SegmentsAreDecodedOnce) {
   EXPECT_EQ(matched("GET", "/api/workflows/a%20b%2525")["workflow"], "a b%25");
   EXPECT_EQ(matched("GET", "/api/workflows/a+b")["workflow"], "a+b")

@@ -235,6 +235,14 @@ class AgainstAServer(Commands):
         self.ends(COMPATIBILITY, "worker:register", "x", DURABLE_WORKFLOW_WORKER_PROTOCOL_VERSION="9.0")
 
 
+    def test_what_our_server_does_not_do_is_told(self) -> None:
+        file = pathlib.Path(self.home.name, "run.json")
+        file.write_text("{}")
+        for words in (["workflow:import", str(file)], ["workflow:migrate-v1", str(file), "--source-id=old"]):
+            told = self.told(*words, code=SERVER)
+            self.assertEqual((told["status_code"], told["reason"]), (501, "not_implemented"), words)
+            self.assertTrue(told["request_id"], words)
+
     def test_metrics_are_what_prometheus_reads(self) -> None:
         self.assertIn("dw_build_info{", self.ends(SUCCESS, "system:metrics").out)
 
