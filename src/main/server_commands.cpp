@@ -55,6 +55,12 @@ class Signals {
   sigset_t set_;
 };
 
+// Blocked signals are heard although whoever started us asked to ignore them.
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 Serving serving(const server::Settings& settings) {
   Serving how;
   how.ns = settings.text("server.namespace");
@@ -233,6 +239,7 @@ int run_server(const server::GivenSettings& flags) {
 }
 
 int run_dev_server(const DevServerOptions& options) {
+  const bool outlives_terminal = is_ignored(SIGHUP);  // as nohup asks for
   Signals signals;
   const auto settings = load_dev_settings();
   if (!settings) {
@@ -259,8 +266,10 @@ int run_dev_server(const DevServerOptions& options) {
   if (options.seed_demo) place_sample_schedule(running);
   for (std::int64_t number = 1;;) {
     if (options.seed_demo) place_sample_order(running, number++);
-    // SIGHUP, too: nobody sees it any more once its terminal is closed.
-    if (signals.wait(options.seed_demo ? sample_every : 3600s) != 0) break;
+    const int heard = signals.wait(options.seed_demo ? sample_every : 3600s);
+    // Nobody sees it any more once its terminal is closed.
+    if (heard == SIGHUP && outlives_terminal) continue;
+    if (heard != 0) break;
   }
   signals.release_stops();
   running.stop(5s);

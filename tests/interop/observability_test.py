@@ -339,8 +339,8 @@ class DevServer(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.directory = pathlib.Path(directory.name)
 
-    def dev(self, *arguments: str) -> subprocess.Popen:
-        process = subprocess.Popen([DW, "server:dev", "--ephemeral", *arguments], stdin=subprocess.DEVNULL,
+    def dev(self, *arguments: str, before: list[str] | None = None) -> subprocess.Popen:
+        process = subprocess.Popen([*(before or []), DW, "server:dev", "--ephemeral", *arguments], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                    env=clean_environment(TMPDIR=str(self.directory)))
         self.addCleanup(process.communicate)
@@ -354,6 +354,16 @@ class DevServer(unittest.TestCase):
         process.send_signal(signal.SIGHUP)
         self.assertEqual(process.wait(60), 0)
         self.assertEqual(list(self.directory.iterdir()), [])
+
+    def test_nohup_lets_it_go_on_without_its_terminal(self) -> None:
+        process = self.dev("--port", "0", before=["nohup"])
+        url = re.search(r"(http://\S+)/api", process.stdout.readline()).group(1)
+        process.send_signal(signal.SIGHUP)
+        for _ in range(3):
+            with urllib.request.urlopen(url + "/api/health", timeout=30) as answer:
+                self.assertEqual(answer.status, 200)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(60), 0)
 
     def test_a_start_that_fails_leaves_nothing(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
