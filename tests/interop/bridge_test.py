@@ -5,7 +5,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from wire import QUEUE, Answer, Headers, Json, WireTest, done, envelope, types
+from wire import QUEUE, Answer, Headers, Json, WireTest, blob, done, envelope, types
 
 SCHEMA = "durable-workflow.v2.bridge-adapter-outcome.contract"
 FIXTURE = json.loads((pathlib.Path(__file__).parent.parent / "vectors/control_plane/bridge-webhook.json").read_text())
@@ -126,6 +126,15 @@ class Commands(BridgeTest):
         self.duplicate(self.hand_over(self.paid()))
         [heard] = self.events_of(run_id, "SignalReceived")
         self.assertIn("paid", json.dumps(heard["payload"]))
+
+    def test_an_object_is_one_argument_where_no_contract_names_its_entries(self) -> None:
+        run_id = self.waiting()
+        for event in (self.approve(), self.paid()):
+            self.accepted(self.hand_over(event | {"input": {"n": 7}}))
+            self.duplicate(self.hand_over(event | {"input": {"n": 7}}))
+        for kind, told in (("SignalReceived", blob([{"n": 7}])), ("UpdateAccepted", envelope([{"n": 7}]))):
+            [heard] = self.events_of(run_id, kind)
+            self.assertEqual(heard["payload"]["arguments"], told)
 
     def test_of_many_that_arrive_at_once_one_is_heard(self) -> None:
         run_id = self.waiting()

@@ -1,9 +1,7 @@
 """What whoever signals, updates, stops or describes a workflow is told."""
-import http.client
 import signal
 import unittest
 from concurrent.futures import ThreadPoolExecutor
-from urllib.parse import urlsplit
 
 from wire import Answer, Json, WireTest, done, timer
 
@@ -68,6 +66,20 @@ class CommandAnswers(WireTest):
         ended = self.says(self.command("update/raise", request_id="r2", wait_for="completed"), 200,
                           outcome="update_completed", update_status="completed", failure_id=None, reason=None)
         self.assertEqual(ended["applied_at"], ended["closed_at"])
+
+    def test_what_is_too_large_names_the_limit_it_met(self) -> None:
+        self.parked()
+        limit = {"limit_kind": "payload_size", "configured_limit": 2 * 1024 * 1024}
+        halves = [0.5] * 300_000  # nine bytes each, once they are encoded
+        for what in ("signal/go", "update/raise"):
+            answer = self.refused(self.command(what, input=halves), 422, "structural_limit_exceeded", **limit)
+            self.assertGreater(answer["current_value"], limit["configured_limit"])
+
+    def test_a_query_that_the_server_answers_itself_names_its_run(self) -> None:
+        start = {"workflow_type": "sample.tally", "workflow_id": "tally", "input": [3]}
+        run = self.says(self.control("POST", "/workflows", start), 201)["run_id"]
+        for path in ("/workflows/tally", f"/workflows/tally/runs/{run}"):
+            self.says(self.control("POST", f"{path}/query/total", {}), 200, run_id=run, result=0)
 
 
     def test_a_run_that_is_named_must_be_there_and_must_be_the_current_one(self) -> None:
@@ -173,21 +185,13 @@ class Descriptions(WireTest):
 class Stopping(WireTest):
     """Who waits for a result or an update is told how it stands, not cut off."""
 
-    def waiting(self) -> float:
-        connection = http.client.HTTPConnection(urlsplit(self.server.url).netloc, timeout=90)
-        connection.request("GET", "/metrics")
-        text = connection.getresponse().read().decode()
-        connection.close()
-        return sum(float(line.split()[1]) for line in text.splitlines() if line.startswith("dw_http_requests_waiting{"))
-
     def test_nobody_is_left_waiting(self) -> None:
         run = self.started()["run_id"]
         with ThreadPoolExecutor() as callers:
             result = callers.submit(self.control, "GET", f"/workflows/wf/runs/{run}/result?wait_seconds=60")
             update = callers.submit(self.control, "POST", "/workflows/wf/update/raise",
                                     {"wait_for": "completed", "wait_timeout_seconds": 60})
-            while self.waiting() < 2:
-                pass
+            self.until_waiting(2)
             self.server.process.send_signal(signal.SIGTERM)
             self.says(result.result(), 200, closed=False)
             self.says(update.result(), 202, update_status="accepted", wait_timed_out=True)

@@ -33,8 +33,14 @@ def avro(value: Any) -> bytes:
         return b"\x00"
     if isinstance(value, int):
         return b"\x04" + long(value)
+    def text(value: str) -> bytes:
+        return long(len(value.encode())) + value.encode()
+
     if isinstance(value, str):
-        return b"\x0a" + long(len(value.encode())) + value.encode()
+        return b"\x0a" + text(value)
+    if isinstance(value, dict):
+        entries = b"".join(text(key) + avro(entry) for key, entry in value.items())
+        return b"\x0e" + (long(len(value)) + entries if value else b"") + b"\x00"
     items = b"".join(map(avro, value))
     return b"\x0c" + (long(len(value)) + items if value else b"") + b"\x00"
 
@@ -146,6 +152,17 @@ class WireTest(unittest.TestCase):
         """An instant that many seconds from now, give or take a slow machine."""
         distance = datetime.fromisoformat(text) - datetime.now(timezone.utc) - timedelta(seconds=seconds)
         self.assertLess(abs(distance), timedelta(seconds=15), text)
+
+    def until_waiting(self, count: int = 1) -> None:
+        """Until the server holds so many requests that wait for something to happen."""
+        def waiting() -> float:
+            connection = http.client.HTTPConnection(urlsplit(self.server.url).netloc, timeout=90)
+            connection.request("GET", "/metrics")
+            lines = connection.getresponse().read().decode().splitlines()
+            connection.close()
+            return sum(float(line.split()[1]) for line in lines if line.startswith("dw_http_requests_waiting{"))
+        while waiting() < count:
+            pass
 
     # ---- workers
 

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from unittest import mock
 from urllib.parse import urlsplit
 
-from wire import QUEUE, VERSION, Headers, Json, WireTest, activity, blob, done, envelope, noted, timer, types
+from wire import PATIENCE, QUEUE, VERSION, Headers, Json, WireTest, activity, blob, done, envelope, noted, timer, types
 
 
 class Versions(WireTest):
@@ -135,10 +135,11 @@ class Workers(WireTest):
     def test_who_leaves_is_given_nothing_more(self) -> None:
         self.register()
         with ThreadPoolExecutor() as pollers:
-            poll = pollers.submit(self.ask)
-            self.deregister()
-            self.start()
-            self.assertIsNone(poll.result().body.get("task"), "whether it was waiting already or not")
+            poll = pollers.submit(self.ask, timeout=60)
+            self.until_waiting()
+            self.says(self.deregister(), 200)
+            self.says(poll.result(PATIENCE), 200, task=None, poll_status="timeout")
+        self.start()
         self.register("w2")
         self.shows(self.poll(worker="w2"), workflow_task_attempt=1)
 
