@@ -479,7 +479,9 @@ TEST(WorkerFailure, IsOfTheCategoryThatTheWorkerMeans) {
   EXPECT_EQ(category(R"({"message":"m","kind":"cancellation"})"), "cancelled");
   EXPECT_EQ(category(R"({"message":"m","cancelled":true})"), "cancelled");
   EXPECT_TRUE(failure_heard(R"({"message":"m","cancelled":true})").failure.non_retryable);
-  EXPECT_THAT(fields_of(failure_heard(R"({"message":"m","kind":"brand_new"})").errors),
+  EXPECT_EQ(category(R"({"message":"m","kind":"brand_new"})"), "application");
+  EXPECT_THAT(failure_heard(R"({"message":"m","kind":"brand_new"})").errors, IsEmpty());
+  EXPECT_THAT(fields_of(failure_heard(R"({"message":"m","kind":7})").errors),
               ElementsAre("failure.kind"));
 }
 

@@ -63,13 +63,20 @@ class Activities(WireTest):
 
     def test_a_failure_is_of_the_category_that_the_worker_says(self) -> None:
         work = self.at_work(retry_policy={"max_attempts": 5})
-        self.invalid(self.tell(work, "fail", {"failure": {"message": "no", "kind": "new"}}), "failure.kind")
+        self.invalid(self.tell(work, "fail", {"failure": {"message": "no", "kind": 7}}), "failure.kind")
         self.ended(self.tell(work, "fail", {"failure": {"message": "told to", "cancelled": True}}), work, "failed")
         event = self.poll()["history_events"][-1]
         self.assertEqual(event["event_type"], "ActivityFailed", "it is not tried again")
         self.shows(event["payload"], failure_category="cancelled", exception_class="<absent>")
         self.shows(event["payload"]["exception"], non_retryable=True, **{"class": "<absent>"})
         self.shows(self.history(work["run_id"])[-1]["payload"], failure_category="cancelled")
+
+    def test_a_failure_of_a_kind_that_only_newer_workers_know_is_a_failure(self) -> None:
+        work = self.at_work()
+        self.ended(self.tell(work, "fail", {"failure": {"message": "no", "kind": "brand_new"}}), work, "failed")
+        event = self.poll()["history_events"][-1]
+        self.assertEqual(event["event_type"], "ActivityFailed")
+        self.shows(event["payload"], failure_category="application")
 
     def test_a_heartbeat_is_refused_by_the_fields_that_are_wrong(self) -> None:
         work = self.at_work()
