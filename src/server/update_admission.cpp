@@ -64,17 +64,15 @@ bool asked_for_another(const Outlook& outlook, const engine::UpdateCommand& comm
   const auto* before = accepted_in(outlook.events, update_id);
   if (!before) return false;
   if (before->name != command.name) return true;
+  // Bound as they were then: by the contract, or by none where nothing is declared.
   const auto& declared = outlook.run.state.start.declared;
-  const auto* updates = declared ? &declared->updates : nullptr;
-  Payload bound = command.arguments;
-  if (updates) {
-    const auto contract = std::ranges::find(*updates, command.name, &Contract::name);
-    if (contract != updates->end()) {
-      bound =
-          engine::check_arguments(*contract, command.arguments, command.whole_if_unnamed).arguments;
-    }
+  Contract contract;
+  if (declared) {
+    const auto found = std::ranges::find(declared->updates, command.name, &Contract::name);
+    if (found != declared->updates.end()) contract = *found;
   }
-  return !same_arguments(before->arguments, bound);
+  const auto bound = engine::check_arguments(contract, command.arguments, command.whole_if_unnamed);
+  return !same_arguments(before->arguments, bound.arguments);
 }
 
 Result<std::string> rendered_history(const store::LoadedRun& loaded) {

@@ -248,6 +248,18 @@ TEST_F(AdmittingUpdates, AnAcceptedRequestIsAnsweredFromTheRecord) {
   EXPECT_EQ(*Value{last.body}.find("retryable"), Value{false});
 }
 
+// An event from outside is one argument where no contract names its entries.
+TEST_F(AdmittingUpdates, AnEventThatIsDeliveredAgainIsTheSameRequest) {
+  auto by = story::command("c1", 1);
+  by.request_id = "r-1";
+  run({started(), story::update_accepted("u1", "rename", by, R"([{"name":"ada"}])")});
+  enlist();
+  auto event = rename("r-1", Value{Value::Map{{"name", "ada"}}});
+  event.whole_if_unnamed = true;
+  admit(event);
+  EXPECT_THAT(outcome, ElementsAre("goes on to " + first_run));
+}
+
 TEST_F(AdmittingUpdates, ASignalBeforeItIsForTheDecisionThatCounts) {
   run({started(), story::signal_received("s1", "hurry", story::command("c1", 1))});
   enlist();
