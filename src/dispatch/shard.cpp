@@ -287,9 +287,13 @@ bool Shard::decide_command(Cell& cell, Build& build, InFlight& record,
   engine::CommandOutcome& reply = decided.reply;
   reply.run_id = cell.run.id;
   reply.workflow_type = cell.run.state.start.workflow_type;
-  if (!reply.repeated) reply.decided_at = build.now;
-  record.answer = std::move(reply);
+  // As its event says, which is never dated before those it follows.
+  const bool recorded = !decided.decision.events.empty();
   add(cell, build, std::move(decided.decision));
+  if (!reply.repeated) {
+    reply.decided_at = recorded ? cell.run.state.last_recorded_at : build.now;
+  }
+  record.answer = std::move(reply);
   return true;
 }
 

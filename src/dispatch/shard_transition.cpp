@@ -37,7 +37,7 @@ void Shard::add(Cell& cell, Build& build, Decision decision) {
     if (const auto* scheduled = std::get_if<ActivityScheduled>(&body)) {
       build.scheduled.push_back(scheduled->activity_id);
     } else if (const auto* ended = std::get_if<UpdateCompleted>(&body)) {
-      build.updates.push_back({*ended, ended->result ? applied : 0, build.now});
+      build.updates.push_back({*ended, ended->result ? applied : 0, events.back().recorded_at});
     }
     build.events.push_back(std::move(body));
   }

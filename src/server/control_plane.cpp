@@ -455,11 +455,10 @@ void ControlPlane::send_update(const Call& call, engine::UpdateCommand command, 
         if (auto stale = stale_approval(call, decided_on, update->outcome)) {
           return reply(*std::move(stale));
         }
-        const bool over = update->outcome.repeated && !update->wait_timed_out;
-        if (!over || update->completed) return reply(update_answer(call, *update, wish));
-        // Asked for before, and done since: history knows how it ended.
+        if (!update->outcome.repeated) return reply(update_answer(call, *update, wish));
+        // Asked for before: history knows when, and how it ended if it has since.
         parts_.reader.post([this, call, wish, update = *update, reply]() mutable {
-          if (auto read = read_update_end(call, update); !read) {
+          if (auto read = read_update(update); !read) {
             return reply(failed(read.error(), call));
           }
           reply(update_answer(call, update, wish));
@@ -468,15 +467,16 @@ void ControlPlane::send_update(const Call& call, engine::UpdateCommand command, 
       patience);
 }
 
-Result<void> ControlPlane::read_update_end(const Call& call, dispatch::UpdateReply& update) {
-  const auto instance = DW_TRY(parts_.store.find_instance(instance_of(call)));
-  if (!instance || !instance->current_run) return {};
-  const auto loaded = DW_TRY(parts_.store.load_run(*instance->current_run));
+Result<void> ControlPlane::read_update(dispatch::UpdateReply& update) {
+  const auto loaded = DW_TRY(parts_.store.load_run(update.outcome.run_id));
   if (!loaded) return {};
+  // Whoever waited knows the end, or was told that there is none yet.
+  const bool waited = update.completed || update.wait_timed_out;
   for (const history::Event& event : DW_TRY(store::events_of(loaded->commits))) {
     const auto& id = update.outcome.subject;
     const auto* accepted = std::get_if<history::UpdateAccepted>(&event.body);
     if (accepted && accepted->update_id.view() == id) update.accepted_at = event.recorded_at;
+    if (waited) continue;
     const auto* applied = std::get_if<history::UpdateApplied>(&event.body);
     if (applied && applied->update_id.view() == id) update.step = applied->step;
     const auto* ended = std::get_if<history::UpdateCompleted>(&event.body);

@@ -73,7 +73,7 @@ class ControlPlane final : public Service {
   void query(const Call& call, Reply reply);
   void update(const Call& call, Reply reply);
   void send_update(const Call& call, engine::UpdateCommand command, UpdateWish wish, Reply reply);
-  Result<void> read_update_end(const Call& call, dispatch::UpdateReply& update);
+  Result<void> read_update(dispatch::UpdateReply& update);
   void close(const Call& call, engine::CloseCommand::Kind kind, Reply reply);
   void ask(const Call& call, Payload arguments, Reply reply);
   void ask_worker(const Call& call, Payload arguments, Reply reply);

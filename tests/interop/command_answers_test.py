@@ -3,7 +3,7 @@ import signal
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from wire import Answer, Json, WireTest, done, timer
+from wire import PATIENCE, Answer, Json, WireTest, done, timer
 
 COMMON = {"workflow_id", "run_id", "workflow_type", "outcome", "command_id", "command_sequence", "command_status",
           "command_source", "target_scope", "requested_run_id", "resolved_run_id", "reason", "rejection_reason",
@@ -66,6 +66,24 @@ class CommandAnswers(WireTest):
         ended = self.says(self.command("update/raise", request_id="r2", wait_for="completed"), 200,
                           outcome="update_completed", update_status="completed", failure_id=None, reason=None)
         self.assertEqual(ended["applied_at"], ended["closed_at"])
+
+    def test_an_update_that_is_asked_for_again_was_accepted_when_it_was(self) -> None:
+        run = self.parked()["run_id"]
+        asked = self.says(self.command("update/raise", request_id="r1"), 202)
+        [accepted] = [event for event in self.history(run) if event["event_type"] == "UpdateAccepted"]
+        self.assertEqual(asked["accepted_at"], accepted["timestamp"])
+        same = {"update_id": asked["update_id"], "accepted_at": asked["accepted_at"]}
+        self.says(self.command("update/raise", request_id="r1"), 202, **same)
+        self.says(self.command("update/raise", request_id="r1", wait_for="completed", wait_timeout_seconds=1), 202,
+                  wait_timed_out=True, **same)
+        with ThreadPoolExecutor() as callers:
+            waiting = callers.submit(self.command, "update/raise", request_id="r1", wait_for="completed")
+            self.until_waiting()
+            task = self.poll()
+            self.completed(self.complete(task, {"type": "complete_update", "update_id": asked["update_id"]}), task)
+            ended = self.says(waiting.result(PATIENCE), 200, update_status="completed", **same)
+        [completed] = [event for event in self.history(run) if event["event_type"] == "UpdateCompleted"]
+        self.assertEqual(ended["closed_at"], completed["timestamp"])
 
     def test_what_is_too_large_names_the_limit_it_met(self) -> None:
         self.parked()
