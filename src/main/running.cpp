@@ -132,6 +132,8 @@ Running::Running(Registry registry, Serving how)
 
 void Running::stop(std::chrono::seconds patience) {
   matching_.stop();
+  queries_.stop();
+  validations_.stop();
   results_.stop();
   engine_->dispatch().stop_waiting();
   histories_.stop();

@@ -18,6 +18,12 @@ Answer settled(const Call& call, std::string_view outcome) {
            {"outcome", outcome}}};
 }
 
+QueryTasks::Outcome nobody_asks() {
+  return {.status = 503,
+          .reason = "query_task_queue_unavailable",
+          .message = "the server is stopping and asks no worker any more; try again in a moment"};
+}
+
 int status_of_failure(std::string_view reason) {
   if (reason == "rejected_unknown_query") return 404;
   if (reason == "invalid_query_arguments") return 422;
@@ -37,16 +43,19 @@ void QueryTasks::ask(QueryQuestion question, Asked asked) {
   offer.queue = question.queue;
   offer.compatibility = question.compatibility;
   std::string id;
+  bool stopped = false;
   {
     const std::lock_guard lock{mutex_};
-    std::size_t& pending = pending_[queue_of(question)];
-    if (pending < most_queries_per_queue) {
-      ++pending;
+    stopped = stopped_;
+    std::size_t* pending = stopped ? nullptr : &pending_[queue_of(question)];
+    if (pending && *pending < most_queries_per_queue) {
+      ++*pending;
       id = ulids_.next(now);
       offer.task = {now, TaskId{id}};
       tasks_.emplace(id, Task{std::move(question), asked, offer});
     }
   }
+  if (stopped) return asked(nobody_asks());
   if (id.empty()) {
     return asked({.status = 429,
                   .reason = "query_task_queue_full",
@@ -94,6 +103,17 @@ void QueryTasks::give_up(const std::string& id) {
                                             task->owner, query_patience.count())
                               : fmt::format("no worker of queue '{}' took the query within {} s",
                                             task->question.queue, query_patience.count())});
+}
+
+void QueryTasks::stop() {
+  std::unordered_map<std::string, Task> left;
+  {
+    const std::lock_guard lock{mutex_};
+    stopped_ = true;
+    left.swap(tasks_);
+    pending_.clear();
+  }
+  for (const auto& [id, task] : left) task.asked(nobody_asks());
 }
 
 void QueryTasks::offer_again(const std::string& id, std::int64_t attempt) {

@@ -49,6 +49,8 @@ class QueryTasks {
   std::optional<std::string> claim_native(const std::string& id, const std::string& worker);
   Answer complete(const Call& call);
   Answer fail(const Call& call);
+  // From now on nobody waits for an answer: those who do are told to ask again.
+  void stop();
 
  private:
   struct Task {
@@ -77,6 +79,7 @@ class QueryTasks {
   std::unordered_map<std::string, Task> tasks_;  // guarded by mutex_
   // Guarded by mutex_: how many of them each queue has, and none that has none.
   std::map<std::pair<Namespace, std::string>, std::size_t> pending_;
+  bool stopped_ = false;  // guarded by mutex_
 };
 
 }  // namespace dw::server

@@ -90,11 +90,11 @@ void ResultWaits::wait(const dispatch::RunAddress& run, Timestamp until, Reply r
   {
     const std::lock_guard lock{mutex_};
     const std::uint64_t number = ++arrivals_;
-    waiting_.emplace(number, Waiting{run.run_id, std::move(reply)});
+    const bool ended = until == Timestamp::max();
+    waiting_.emplace(number, Waiting{run.run_id, std::move(reply), ended});
     auto& others = by_run_[run.run_id];
     first = others.empty();
     others.push_back(number);
-    const bool ended = until == Timestamp::max();
     deadlines_.set(number, stopped_ && !ended ? clock_.now() : until);
   }
   if (!first) return;
@@ -130,7 +130,9 @@ void ResultWaits::stop() {
   {
     const std::lock_guard lock{mutex_};
     stopped_ = true;
-    for (const auto& [number, waiting] : waiting_) numbers.push_back(number);
+    for (const auto& [number, waiting] : waiting_) {
+      if (!waiting.ended) numbers.push_back(number);
+    }
   }
   for (const std::uint64_t number : numbers) {
     deadlines_.call_off(number);

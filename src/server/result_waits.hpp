@@ -20,13 +20,14 @@ class ResultWaits {
   void note(const dispatch::RunAddress& run);
   // GET …/runs/{run}/result
   void serve(const Call& call, Reply reply);
-  // From now on nobody waits: those who do are told how it stands.
+  // From now on nobody waits for a run that goes on: those who do are told how it stands.
   void stop();
 
  private:
   struct Waiting {
     RunId run;
     Reply reply;
+    bool ended = false;  // the run has, and the answer is on its way
   };
 
   void wait(const dispatch::RunAddress& run, Timestamp until, Reply reply);

@@ -35,6 +35,15 @@ ValidationRefusal too_many_wait(const ValidationTarget& target) {
           .retryable = true};
 }
 
+ValidationRefusal nobody_judges(const ValidationTarget& target) {
+  return {.status = 503,
+          .reason = "unavailable",
+          .message = fmt::format("the server is stopping and takes update '{}' to no validator; "
+                                 "nothing was recorded, send it again in a moment",
+                                 target.update_name),
+          .retryable = true};
+}
+
 }  // namespace
 
 bool same_arguments(const Payload& one, const Payload& other) {
@@ -70,7 +79,9 @@ void UpdateValidations::ask(ValidationQuestion question, Heard heard) {
     const auto same = by_request_.find(request_of(question));
     Task* task = same == by_request_.end() ? nullptr : &tasks_.at(same->second);
     const ValidationQuestion* before = task ? &task->question : find_approved(question);
-    if (before && !asks_the_same(*before, question)) {
+    if (stopped_) {
+      no = nobody_judges(question.target);
+    } else if (before && !asks_the_same(*before, question)) {
       no = other_arguments(question.target, question.request_id);
     } else if (task) {
       task->waiting.push_back(heard);
@@ -181,6 +192,19 @@ void UpdateValidations::give_up(const std::string& id) {
         task->owner, target.update_name, validation_patience.count());
   }
   settle(id, *task, refusal);
+}
+
+void UpdateValidations::stop() {
+  std::vector<std::pair<std::string, Task>> left;
+  {
+    const std::lock_guard lock{mutex_};
+    stopped_ = true;
+    while (!tasks_.empty()) {
+      const std::string id = tasks_.begin()->first;
+      left.emplace_back(id, *take(id));
+    }
+  }
+  for (const auto& [id, task] : left) settle(id, task, nobody_judges(task.question.target));
 }
 
 // ---- workers

@@ -49,6 +49,8 @@ class UpdateValidations {
   Answer reject(const Call& call);
   // The worker has deregistered: what it holds goes to another.
   void release(const Namespace& ns, const std::string& worker);
+  // From now on nobody waits for a verdict: those who do are told to send their update again.
+  void stop();
 
  private:
   struct Task {
@@ -107,6 +109,7 @@ class UpdateValidations {
   std::map<RequestKey, Approved> approved_;           // guarded by mutex_
   std::map<RequestKey, std::string> by_request_;      // guarded by mutex_: the task of each request
   std::map<std::pair<Namespace, std::string>, std::size_t> pending_;  // guarded by mutex_: by queue
+  bool stopped_ = false;                                              // guarded by mutex_
 };
 
 }  // namespace dw::server

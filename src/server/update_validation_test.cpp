@@ -338,5 +338,17 @@ TEST(SameArguments, AreThoseThatSayTheSame) {
   EXPECT_FALSE(same_arguments({"unknown", "a"}, {"unknown", "b"}));
 }
 
+TEST_F(AskingValidators, NobodyIsLeftWaitingWhenTheServerStops) {
+  ask("first");
+  ask("second");
+  const auto task = take("w-1");
+  validations.stop();
+  EXPECT_THAT(told, ElementsAre("first: 503 unavailable (retryable)",
+                                "second: 503 unavailable (retryable)"));
+  ask("third", "r-3");
+  EXPECT_EQ(told.back(), "third: 503 unavailable (retryable)");
+  EXPECT_EQ(validations.approve(report(task, "w-1", 1)).status, 409);
+}
+
 }  // namespace
 }  // namespace dw::server

@@ -216,6 +216,21 @@ class Stopping(WireTest):
         self.assertEqual(self.server.process.wait(60), 0)
         self.restart()
 
+    def test_who_waits_for_a_workers_word_is_told_to_come_again(self) -> None:
+        contracts = {"hand.made": {"queries": ["total"], "updates": ["rename"], "update_validators": ["rename"]}}
+        self.register(supported_workflow_types=["hand.made"], workflow_command_contracts=contracts,
+                      capabilities=["query_tasks", "update_validation_tasks"])
+        self.start()
+        with ThreadPoolExecutor() as callers:
+            query = callers.submit(self.control, "POST", "/workflows/wf/query/total", {})
+            update = callers.submit(self.control, "POST", "/workflows/wf/update/rename", {"request_id": "r1"})
+            self.until_waiting(2)
+            self.server.process.send_signal(signal.SIGTERM)
+            self.refused(query.result(), 503, "query_task_queue_unavailable")
+            self.refused(update.result(), 503, "unavailable", retryable=True)
+        self.assertEqual(self.server.process.wait(60), 0)
+        self.restart()
+
 
 if __name__ == "__main__":
     unittest.main()
