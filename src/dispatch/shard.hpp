@@ -148,7 +148,7 @@ class Shard final : public CommitListener {
   Timestamp moment_of(Cell& cell, RunJob& job);
   bool go_ahead(Cell& cell, Build& build, const FinishActivityJob& job);
   bool goes_on_alone(const Cell& cell, const Build& build) const;
-  FollowUp once_more(const Cell& cell, const std::shared_ptr<Taker>& taker);
+  FollowUp once_more(const Cell& cell, const std::shared_ptr<Taker>& taker, bool newest);
   FollowUp follow_up(Cell& cell, Build& build, const store::Transition& transition);
   void fail_task(Cell& cell, const FailTaskJob& job);
   void hold_task(Cell& cell, const HoldTaskJob& job);

@@ -202,8 +202,9 @@ template void Shard::answer_with_next(const RunAddress&, const std::shared_ptr<T
                                       const Reply<AttemptAnswer>&, AttemptAnswer);
 
 // Whoever says the same once more has not heard our answer, nor what came with it: that comes
-// again. What it may have heard of in another way it knows by the attempt's id.
-FollowUp Shard::once_more(const Cell& cell, const std::shared_ptr<Taker>& taker) {
+// again. What it may have heard of in another way it knows by the attempt's id. Only with the
+// newest answer a task can have come that nobody heard of: an older report is a late copy.
+FollowUp Shard::once_more(const Cell& cell, const std::shared_ptr<Taker>& taker, bool newest) {
   FollowUp then;
   if (!taker) return then;
   for (const OpenActivity& activity : cell.run.state.activities) {
@@ -211,8 +212,9 @@ FollowUp Shard::once_more(const Cell& cell, const std::shared_ptr<Taker>& taker)
     then.activities.push_back(
         {cell.address, engine::task_id(cell.run.id, activity.task), activity});
   }
-  if (const auto lease = task_leases_.find(cell.run.id);
-      lease != task_leases_.end() && lease->second.held && lease->second.owner == taker->owner) {
+  const auto lease = task_leases_.find(cell.run.id);
+  if (newest && lease != task_leases_.end() && lease->second.held &&
+      lease->second.owner == taker->owner) {
     give_up(lease->second, parts_.clock.now());
   }
   return then;

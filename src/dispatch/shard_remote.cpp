@@ -49,6 +49,23 @@ std::chrono::seconds pause_after(int failures) {
   return std::min<std::chrono::seconds>(pause, last_retry);
 }
 
+// Whether the run has answered no other completion since.
+bool is_newest(std::string_view receipts, const std::string& completion, RunStatus told) {
+  return receipts.ends_with(engine::with_receipt({}, completion, told));
+}
+
+// Whether it tells how that attempt ended.
+bool ends(const Event& event, const AttemptId& attempt) {
+  const auto by = [&]<typename E>(const E& e) {
+    if constexpr (std::same_as<E, ActivityCompleted> || std::same_as<E, ActivityFailed> ||
+                  std::same_as<E, ActivityRetryScheduled>) {
+      return e.attempt_id == attempt;
+    }
+    return false;
+  };
+  return std::visit(by, static_cast<const history::AnyEvent&>(event.body));
+}
+
 }  // namespace
 
 // ---- offers
@@ -283,7 +300,9 @@ std::optional<TaskAnswer> Shard::not_held(const Cell& cell, TaskWord word, const
 
 bool Shard::complete_task(Cell& cell, Build& build, InFlight& record, const CompleteTaskJob& job) {
   if (auto no = not_held(cell, word_of(job), job.holder, build.now)) {
-    if (no->recorded) no->then = once_more(cell, job.taker);
+    const auto completion = name_of(word_of(job), job.holder);
+    const bool newest = is_newest(cell.run.answered, completion, no->status);
+    if (no->recorded) no->then = once_more(cell, job.taker, newest);
     return job.reply(*std::move(no)), false;
   }
   TaskLease& lease = task_leases_.at(cell.run.id);
@@ -467,7 +486,10 @@ void Shard::beat_unrecorded(const Cell& cell, HeartbeatJob job, HeartbeatAnswer 
 
 // Whoever reports twice, not having heard our answer, is told what it would have been told.
 void Shard::finish_unrecorded(const Cell& cell, FinishActivityJob job, std::string reason) {
-  FollowUp then = once_more(cell, job.taker);
+  // While the code has not seen it, its task may have been given with the answer.
+  const bool newest = std::ranges::any_of(
+      cell.unseen, [&](const Event& event) { return ends(event, job.outcome.attempt_id); });
+  FollowUp then = once_more(cell, job.taker, newest);
   parts_.reader.post([this, run = cell.run.id, job = std::move(job), reason = std::move(reason),
                       then = std::move(then)]() mutable {
     const auto loaded = parts_.store.load_run(run);

@@ -176,6 +176,29 @@ class Rounds(ExchangeTest):
         self.assertEqual(answer["workflow_tasks"], [{"task_id": task["task_id"], "recorded": True}], "also after SIGKILL")
         self.assertEqual(types(self.history(self.run_id)).count("TimerScheduled"), 1)
 
+    def test_a_late_copy_of_an_old_report_takes_nothing_away(self) -> None:
+        def nap(step: int) -> Json:
+            return {"type": "start_timer", "step": step, "delay_seconds": 0}
+        old = self.said(self.at_first_task(), nap(1))
+        self.exchange(workflow_tasks=[old], want={})
+        self.exchange(workflow_tasks=[self.said(self.got("workflow"), nap(2))], want={})
+        task = self.got("workflow")
+        for report in (old, self.said(task, finished("once"))):
+            [heard] = self.says(self.exchange(workflow_tasks=[report], want={}), 200)["workflow_tasks"]
+            self.shows(heard, recorded=True)
+        self.shows(self.described(), status="completed", output="once")
+
+    def test_a_late_copy_of_an_activitys_end_takes_nothing_away(self) -> None:
+        work = self.lent()
+        old = {"task_id": work["task_id"], "activity_attempt_id": work["activity_attempt_id"], "result": envelope(7)}
+        [task] = self.says(self.exchange(activity_tasks=[old]), 200)["tasks"]["workflow"]
+        self.exchange(workflow_tasks=[self.said(task, {"type": "start_timer", "step": 2, "delay_seconds": 0})], want={})
+        task = self.got("workflow")
+        [heard] = self.says(self.exchange(activity_tasks=[old], want={}), 200)["activity_tasks"]
+        self.shows(heard, recorded=True)
+        [heard] = self.says(self.exchange(workflow_tasks=[self.said(task, finished(7))], want={}), 200)["workflow_tasks"]
+        self.shows(heard, recorded=True)
+
     def test_a_waiting_exchange_takes_what_comes(self) -> None:
         self.native()
         with ThreadPoolExecutor() as pool:
