@@ -120,17 +120,25 @@ void WorkerPlane::deregister_worker(const Call& call, Reply reply) {
   if (answer.status != 200) return reply(std::move(answer));
   parts_.matching.recall(call.ns, worker);
   parts_.validations.release(call.ns, worker);
-  parts_.dispatch.release_worker(call.ns, worker,
-                                 [this, call, worker, answer = std::move(answer),
-                                  reply = std::move(reply)](Result<std::int64_t> released) mutable {
-                                   if (!released) return reply(failed(released.error(), call));
-                                   if (call.operation() == Operation::deregister_worker) {
-                                     answer.body.emplace_back("recovered_workflow_task_count",
-                                                              *released);
-                                   }
-                                   keep({{std::string{registration_kind}, call.ns, worker, {}}},
-                                        call, std::move(answer), std::move(reply));
-                                 });
+  // At once: should it register again meanwhile, that is written after this and stays.
+  const auto removed = std::make_shared<Result<void>>();
+  parts_.writer.post([this, removed, ns = call.ns, worker] {
+    *removed = parts_.store.put_document({std::string{registration_kind}, ns, worker, {}});
+  });
+  parts_.dispatch.release_worker(
+      call.ns, worker,
+      [this, removed, call, answer = std::move(answer),
+       reply = std::move(reply)](Result<std::int64_t> released) {
+        // Behind the removal, whose outcome is known by then.
+        parts_.writer.post([removed, call, answer, reply, released]() mutable {
+          if (!*removed) return reply(failed(removed->error(), call));
+          if (!released) return reply(failed(released.error(), call));
+          if (call.operation() == Operation::deregister_worker) {
+            answer.body.emplace_back("recovered_workflow_task_count", *released);
+          }
+          reply(std::move(answer));
+        });
+      });
 }
 
 void WorkerPlane::exchange(Call call, Reply reply) {
