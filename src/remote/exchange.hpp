@@ -113,6 +113,7 @@ struct Verdict {
   // What came of it and the code has not seen. There is some where the code waits for nothing but
   // one activity, which came along: once that is done, the code may go on at once.
   std::vector<HistoryPiece> news = {};
+  bool again = false;  // not recorded, and nothing is wrong with it: the server could not just then
 };
 
 // ---- one request and its answer

@@ -160,6 +160,10 @@ class AnswerReader {
     if (!found || !found->if_bool()) return wrong(key, "true or false"), false;
     return *found->if_bool();
   }
+  bool flag_or_no(std::string_view key) {
+    const auto* found = find(key);
+    return found && found->if_bool() && *found->if_bool();
+  }
   Payload payload(std::string_view key) {
     const auto* found = find(key);
     if (!found) return wrong(key, "a payload"), Payload{};
@@ -244,10 +248,9 @@ QueryTask query_task_in(AnswerReader& task) {
 std::vector<Verdict> verdicts_in(AnswerReader& answer, std::string_view key) {
   std::vector<Verdict> verdicts;
   answer.each(key, [&](AnswerReader& one) {
-    const auto* went_on = one.find("went_on");
     verdicts.push_back({one.flag("recorded"), one.text_or_none("reason"),
-                        one.text_or_none("message"),
-                        went_on && went_on->if_bool() && went_on->as_bool(), history_in(one)});
+                        one.text_or_none("message"), one.flag_or_no("went_on"), history_in(one),
+                        one.flag_or_no("retryable")});
   });
   return verdicts;
 }

@@ -127,6 +127,15 @@ TEST(ExchangeAnswerText, HasVerdictsAndTasks) {
   EXPECT_EQ(answer->tasks.query[0].name, "balance");
 }
 
+TEST(ExchangeAnswerText, TellsARefusalFromABadMoment) {
+  const auto answer = parse_exchange_answer(
+      R"({"workflow_tasks":[{"recorded":false,"reason":"overtaken"}],)"
+      R"("activity_tasks":[{"recorded":false,"reason":"overloaded","retryable":true}]})");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_FALSE(answer->workflow[0].again);
+  EXPECT_TRUE(answer->activity[0].again);
+}
+
 TEST(ExchangeAnswerText, MayHoldNothing) {
   const auto answer = parse_exchange_answer(R"({"poll_status":"timeout"})");
   ASSERT_TRUE(answer);

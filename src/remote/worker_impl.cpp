@@ -220,7 +220,10 @@ void WorkerImpl::hear(std::uint64_t id, const Result<client::HttpReply>& reply) 
   }
   auto heard = pump_.answered(id, *std::move(answer), clock_.now());
   if (!heard) return complain_once(heard.error().message);
-  if (!complaint_.empty()) {
+  if (!heard->trouble.empty()) {
+    complain_once(fmt::format("the server cannot record what was done, and is told again: {}",
+                              heard->trouble));
+  } else if (!complaint_.empty() && !pump_.paused_until()) {
     complaint_.clear();
     spdlog::info("the server answers again worker={}", worker_id());
   }

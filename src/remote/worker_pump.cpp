@@ -202,9 +202,9 @@ Pump::UnderWay Pump::end(std::uint64_t id) {
   return ended;
 }
 
-void Pump::put_back(UnderWay ended) {
-  waiting_.insert(waiting_.begin(), std::make_move_iterator(ended.kept.begin()),
-                  std::make_move_iterator(ended.kept.end()));
+void Pump::put_back(std::vector<Waiting> reports) {
+  waiting_.insert(waiting_.begin(), std::make_move_iterator(reports.begin()),
+                  std::make_move_iterator(reports.end()));
 }
 
 Result<Answered> Pump::answered(std::uint64_t id, ExchangeAnswer answer, Timestamp now) {
@@ -214,9 +214,7 @@ Result<Answered> Pump::answered(std::uint64_t id, ExchangeAnswer answer, Timesta
     return Error{ErrorCode::invalid_argument,
                  "the server's answer to an exchange does not speak of the reports in it"};
   }
-  pause_ = {};
-  paused_until_.reset();
-  const UnderWay ended = end(id);
+  UnderWay ended = end(id);
   std::erase_if(answer.tasks.activity, [&](const ActivityTask& task) {
     return !attempts_.insert(task.attempt_id).second;
   });
@@ -224,13 +222,21 @@ Result<Answered> Pump::answered(std::uint64_t id, ExchangeAnswer answer, Timesta
   held_ = sum(held_, {size_of(answer.tasks.workflow), size_of(answer.tasks.activity),
                       size_of(answer.tasks.query)});
   Answered heard;
+  std::vector<Waiting> once_more;
   auto of_workflow = answer.workflow.begin();
   auto of_activity = answer.activity.begin();
-  for (const Waiting& one : ended.kept) {
-    if (const auto* report = std::get_if<WorkflowReport>(&one.report)) {
-      heard.settled.push_back({report->run_id, report->serial, std::move(*of_workflow++)});
-    } else if (const auto* finish = std::get_if<ActivityReport>(&one.report)) {
-      Verdict& verdict = *of_activity++;
+  auto of_query = answer.query.begin();
+  for (Waiting& one : ended.kept) {
+    const auto* report = std::get_if<WorkflowReport>(&one.report);
+    const auto* finish = std::get_if<ActivityReport>(&one.report);
+    Verdict& verdict = report ? *of_workflow++ : finish ? *of_activity++ : *of_query++;
+    if (verdict.again) {
+      ++counter_for(held_, one.report);
+      heard.trouble = std::move(verdict.reason);
+      once_more.push_back(std::move(one));
+    } else if (report) {
+      heard.settled.push_back({report->run_id, report->serial, std::move(verdict)});
+    } else if (finish) {
       attempts_.erase(finish->attempt_id);
       if (!finish->ahead) continue;
       verdict.recorded = verdict.went_on;
@@ -238,11 +244,24 @@ Result<Answered> Pump::answered(std::uint64_t id, ExchangeAnswer answer, Timesta
     }
   }
   heard.tasks = std::move(answer.tasks);
+  if (!once_more.empty()) {
+    put_back(std::move(once_more));
+    pause(now);
+    busy_ = true;
+  } else if (!busy_ || !ended.exchange.parked()) {
+    pause_ = {};
+    paused_until_.reset();
+    busy_ = false;
+  }
   return heard;
 }
 
 void Pump::lost(std::uint64_t id, Timestamp now) {
-  put_back(end(id));
+  put_back(end(id).kept);
+  pause(now);
+}
+
+void Pump::pause(Timestamp now) {
   // Several that were under way together are lost together: that is one trouble, not many.
   if (paused_until_ && now < *paused_until_) return;
   pause_ = std::clamp(pause_ * 2, limits_.first_pause, limits_.last_pause);
@@ -254,7 +273,7 @@ std::optional<std::string> Pump::not_understood(std::uint64_t id, Timestamp now)
   UnderWay ended = end(id);
   if (ended.kept.size() > 1) {
     for (Waiting& one : ended.kept) one.alone = true;
-    put_back(std::move(ended));
+    put_back(std::move(ended.kept));
     return std::nullopt;
   }
   const Waiting& one = ended.kept.front();
@@ -271,13 +290,13 @@ std::optional<std::string> Pump::not_understood(std::uint64_t id, Timestamp now)
 
 void Pump::not_registered(std::uint64_t id) {
   registered_ = false;
-  put_back(end(id));
+  put_back(end(id).kept);
 }
 
 void Pump::told_to_drain(std::uint64_t id, Timestamp now) {
   // It was told before, and asked for nothing since.
   if (std::exchange(draining_, true)) return lost(id, now);
-  put_back(end(id));
+  put_back(end(id).kept);
 }
 
 }  // namespace dw::remote

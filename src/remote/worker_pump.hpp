@@ -32,6 +32,7 @@ struct Settled {
 struct Answered {
   std::vector<Settled> settled;
   Tasks tasks;
+  std::string trouble = {};  // why some reports could not be recorded and are sent again, later
 };
 
 class Pump {
@@ -86,7 +87,8 @@ class Pump {
   std::vector<Waiting> take_batch();
   Counts room(const Counts& returned) const;
   UnderWay end(std::uint64_t id);
-  void put_back(UnderWay ended);
+  void put_back(std::vector<Waiting> reports);
+  void pause(Timestamp now);
   bool in_trouble() const { return pause_.count() > 0; }
 
   const PumpLimits limits_;
@@ -102,6 +104,8 @@ class Pump {
   bool registered_ = false;
   bool draining_ = false;
   std::chrono::milliseconds pause_{0};  // since the last answer, if there was trouble
+  // The server answers and cannot record: whether that is over only reports can tell.
+  bool busy_ = false;
   std::optional<Timestamp> paused_until_;
 };
 

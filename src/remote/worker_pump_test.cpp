@@ -167,6 +167,40 @@ TEST_F(WorkerPump, RepeatsWhatGotNoAnswerAfterGrowingPauses) {
   EXPECT_TRUE(pump.idle());
 }
 
+TEST_F(WorkerPump, RepeatsWhatTheServerCouldNotRecordJustThen) {
+  hold({2, 1, 0});
+  pump.report(ran_task("a"));
+  pump.report(ran_activity("x"));
+  pump.report(ran_task("b"));
+  Timestamp now = worker_pump_noon;
+  const auto all = sent(now);
+  const Exchange* exchange = all[0];
+  const std::uint64_t parked = all[1]->id;
+  const Verdict busy{.reason = "overloaded", .again = true};
+  for (const auto pause : {100ms, 200ms}) {
+    ExchangeAnswer answer = all_recorded(*exchange);
+    answer.activity = {busy};
+    answer.workflow.back() = busy;
+    const auto others = exchange->reports.size() - 2;
+    const auto heard = pump.answered(exchange->id, answer, now);
+    ASSERT_TRUE(heard);
+    EXPECT_THAT(heard->settled, SizeIs(others)) << "what is recorded is settled";
+    EXPECT_EQ(heard->trouble, "overloaded");
+    EXPECT_EQ(pump.held(), (Counts{1, 1, 0}));
+    if (others > 0) {
+      ASSERT_TRUE(pump.answered(parked, {}, now)) << "which says nothing about reports";
+    }
+    EXPECT_EQ(pump.paused_until(), now + pause);
+    now += pause;
+    exchange = pump.next(now);
+    ASSERT_TRUE(exchange);
+    EXPECT_THAT(ids_in(*exchange), ElementsAre("x", "b"));
+  }
+  ASSERT_TRUE(pump.answered(exchange->id, all_recorded(*exchange), now));
+  EXPECT_FALSE(pump.paused_until());
+  EXPECT_TRUE(pump.idle());
+}
+
 TEST_F(WorkerPump, TakesSeveralLostTogetherForOneTrouble) {
   hold({6, 0, 0});
   for (const char* id : {"a", "b", "c", "d", "e", "f"}) pump.report(ran_task(id));

@@ -206,6 +206,23 @@ TEST(WorkerBeginning, WaitsUntilItIsRegistered) {
   tasks.reports("activity_tasks", 1);
 }
 
+TEST(WorkerBeginning, ReportsAgainToAServerThatWasTooBusy) {
+  ScriptedTasks tasks;
+  std::atomic<int> refusals{0};
+  PretendServer server{[&](const Heard& heard) -> Scripted {
+    if (heard.body.find("activity_tasks") && ++refusals < 3) {
+      return {200, R"({"activity_tasks":[{"recorded":false,"reason":"overloaded",)"
+                   R"("message":"later","retryable":true}]})"};
+    }
+    return tasks.answer(heard);
+  }};
+  Worker worker{doubling_registry(), {.server = server.url(), .worker_id = "w1"}};
+  tasks.give(activity_task("doubled"));
+  const auto reports = tasks.reports("activity_tasks", 1);
+  EXPECT_EQ(to_json(*reports[0].find("result")), envelope_json(42));
+  EXPECT_TRUE(worker.drain(30s));
+}
+
 TEST(WorkerBeginning, RegistersAgainWithAServerThatForgotIt) {
   ScriptedTasks tasks;
   std::atomic<bool> forgot{false};

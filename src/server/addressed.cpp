@@ -38,6 +38,11 @@ Answer failed(const Error& error, const Call& call) {
   }
 }
 
+bool will_pass(const Error& error) {
+  return error.code == ErrorCode::overloaded || error.code == ErrorCode::unavailable ||
+         error.code == ErrorCode::shutting_down || error.code == ErrorCode::store_full;
+}
+
 Answer no_such_run(const Call& call) {
   return refusal(
       404, "run_not_found",

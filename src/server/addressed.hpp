@@ -27,5 +27,7 @@ Value::Map limit_facts(const engine::CommandOutcome& outcome);
 inline constexpr std::string_view type_mismatch = "workflow_type_mismatch";
 // What went wrong on our side of the desk, or on the way to the disk.
 Answer failed(const Error& error, const Call& call);
+// Whether that lasts a moment: nothing was recorded, and the same request may do better then.
+bool will_pass(const Error& error);
 
 }  // namespace dw::server

@@ -154,11 +154,10 @@ void Exchange::report_task(const RoundPtr& round, std::size_t index) {
     {
       const std::lock_guard lock{round->mutex};
       Heard& heard = round->heard_tasks[index];
-      heard.id = round->tasks[index].wire_id;
       if (!answer) {
-        heard.reason = to_string(answer.error().code);
-        heard.message = answer.error().message;
+        heard = not_heard(round->tasks[index].wire_id, answer.error());
       } else {
+        heard.id = round->tasks[index].wire_id;
         heard.recorded = answer->recorded;
         heard.reason = answer->reason;
         heard.message = answer->message;
@@ -199,11 +198,12 @@ void Exchange::report_activity(const RoundPtr& round, std::size_t index) {
     {
       const std::lock_guard lock{round->mutex};
       Heard& heard = round->heard_activities[index];
-      heard.id = round->activities[index].id;
-      heard.recorded = answer && answer->recorded;
-      heard.reason = answer ? answer->reason : std::string{to_string(answer.error().code)};
-      if (!answer) heard.message = answer.error().message;
-      if (answer) {
+      if (!answer) {
+        heard = not_heard(round->activities[index].id, answer.error());
+      } else {
+        heard.id = round->activities[index].id;
+        heard.recorded = answer->recorded;
+        heard.reason = answer->reason;
         heard.went_on = answer->went_on;
         take_on(*round, heard, std::move(answer->then));
       }

@@ -2,6 +2,7 @@
 
 #include "core/json_writer.hpp"
 #include "engine/command_codec.hpp"
+#include "server/addressed.hpp"
 #include "server/worker_tasks.hpp"
 
 #include <fmt/format.h>
@@ -137,6 +138,15 @@ std::vector<ActivityReport> read_activity_reports(Fields& fields) {
   return read_all(fields, "activity_tasks", read_activity_report);
 }
 
+Heard not_heard(std::string id, const Error& error) {
+  Heard heard;
+  heard.id = std::move(id);
+  heard.reason = to_string(error.code);
+  heard.message = error.message;
+  heard.retryable = will_pass(error);
+  return heard;
+}
+
 std::string heard_list(const std::vector<Heard>& all, std::string_view id_field) {
   std::string out;
   JsonWriter json{out};
@@ -149,6 +159,7 @@ std::string heard_list(const std::vector<Heard>& all, std::string_view id_field)
       json.field("reason", std::string_view{heard.reason})
           .field("message", std::string_view{heard.message});
     }
+    if (heard.retryable) json.field("retryable", true);
     if (heard.went_on) json.field("went_on", true);
     if (heard.news) {
       json.key("history").begin_array();

@@ -34,7 +34,10 @@ struct Heard {
   std::string message = {};
   bool went_on = false;  // an activity's: what the code did with it is recorded as well
   std::optional<dispatch::StoredEvents> news = {};  // that the code has not seen
+  bool retryable = false;  // it was not recorded, and nothing is wrong with it
 };
+// One that nobody could deal with.
+Heard not_heard(std::string id, const Error& error);
 std::string heard_list(const std::vector<Heard>& all, std::string_view id_field);
 
 }  // namespace dw::server

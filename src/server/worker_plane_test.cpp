@@ -10,6 +10,7 @@
 namespace dw::server {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -19,6 +20,16 @@ class PlaneOfANode {
   explicit PlaneOfANode(store::MemoryStore& store, std::size_t max_queued_commits = 100)
       : store_(store), node{store, story::at("12:00"), matching_, max_queued_commits} {}
 
+  void start(const std::string& workflow) {
+    engine::StartCommand command;
+    command.ns = Namespace{"default"};
+    command.instance_id = InstanceId{workflow};
+    command.workflow_type = "order";
+    command.arguments = *encode(Value{Value::Array{}});
+    node.dispatch.start(std::move(command),
+                        [](const Result<dispatch::StartReply>& reply) { EXPECT_TRUE(reply); });
+    node.settle();
+  }
   // The answers come to `told`, in the order in which they are given.
   void ask(std::string_view method, const std::string& path, std::string_view body = "{}") {
     Call call;
@@ -30,6 +41,12 @@ class PlaneOfANode {
   void enlist() {
     ask("POST", "/register", R"({"worker_id":"n1","task_queue":"default","runtime":"cpp"})");
     node.settle();
+  }
+  // What an exchange with these fields is answered with, as text.
+  std::string exchange(const std::string& fields) {
+    ask("POST", "/exchange", R"({"worker_id":"n1","task_queue":"default",)" + fields + "}");
+    node.settle();
+    return body_text(told.back());
   }
 
  private:
@@ -52,6 +69,28 @@ class PlaneOfANode {
   WorkerPlane plane_{{node.dispatch, store_, node.reader, node.writer, node.clock, random_,
                       matching_, workers_, queries_, validators_, validations_}};
 };
+
+TEST(WorkerPlaneUnderLoad, SaysWhichReportsToSendAgain) {
+  store::MemoryStore store;
+  std::string task;
+  {
+    PlaneOfANode calm{store};
+    calm.enlist();
+    calm.start("order-1");
+    const auto given = *parse_json(calm.exchange(R"("want":{"workflow_tasks":1})"));
+    const Value& first = (*given.find("tasks")->find("workflow")->if_array())[0];
+    task = *first.find("task_id")->if_string();
+  }
+  const std::string report = R"("workflow_tasks":[{"task_id":")" + task +
+                             R"(","workflow_task_attempt":1,"commands":"[]"}])";
+  PlaneOfANode busy{store, 0};
+  busy.enlist();
+  EXPECT_THAT(busy.exchange(report), AllOf(HasSubstr(R"("recorded":false,"reason":"overloaded")"),
+                                           HasSubstr(R"("retryable":true)")));
+  PlaneOfANode calm_again{store};
+  calm_again.enlist();
+  EXPECT_THAT(calm_again.exchange(report), HasSubstr(R"("recorded":true)"));
+}
 
 // Its removal may take a while; what it says meanwhile counts.
 TEST(WorkerPlaneGoodbye, LeavesTheRegistrationThatCameAfterIt) {
