@@ -45,8 +45,9 @@ class Worker final : public Workflows {
   explicit Worker(Registry registry, WorkerOptions options = {});
   ~Worker() override;
 
-  // Takes no new tasks, finishes and reports what it holds, and says goodbye. False when that was
-  // not done in time; what is left goes on. Workflows can still be started and asked afterwards.
+  // Takes no new tasks but those on their way to it, finishes and reports what it holds, and says
+  // goodbye. False when that was not done in time; what is left goes on. Workflows can still be
+  // started and asked afterwards.
   bool drain(std::chrono::milliseconds patience);
   void drain();
 

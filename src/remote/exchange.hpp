@@ -131,8 +131,9 @@ struct Exchange {
   std::vector<Report> reports;
   Counts want;
   std::chrono::milliseconds wait{0};  // for the first task, if there is nothing to report
+  bool draining = false;              // the worker wants nothing more, and waits for nothing
 
-  bool parked() const { return reports.empty(); }
+  bool parked() const { return wait.count() > 0; }
 };
 
 struct ExchangeAnswer {

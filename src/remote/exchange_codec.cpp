@@ -284,6 +284,7 @@ std::string exchange_body(const WorkerName& worker, const Exchange& exchange) {
         .field("query_tasks", exchange.want.query)
         .end_object();
   }
+  if (exchange.draining) out.field("draining", true);
   out.field("wait_milliseconds", exchange.wait.count()).end_object();
   return body;
 }

@@ -71,6 +71,13 @@ TEST(ExchangeBody, ReportsWhatWentWrong) {
   EXPECT_THAT(body, HasSubstr(R"("failure":{"message":"threw","reason":"query_rejected"}})"));
 }
 
+TEST(ExchangeBody, SaysThatTheWorkerDrains) {
+  Exchange exchange;
+  EXPECT_THAT(exchange_body(teller, exchange), ::testing::Not(HasSubstr("draining")));
+  exchange.draining = true;
+  EXPECT_THAT(exchange_body(teller, exchange), HasSubstr(R"("draining":true)"));
+}
+
 // ---- what the server answers
 
 constexpr std::string_view whole_answer = R"({

@@ -95,9 +95,9 @@ client::HttpRequest WorkerImpl::request(std::string method, std::string_view pat
 
 void WorkerImpl::send(client::HttpRequest request, Heard heard) {
   http_.send(std::move(request),
-              [this, heard = std::move(heard)](Result<client::HttpReply> reply) mutable {
-                own().post([heard = std::move(heard), reply = std::move(reply)] { heard(reply); });
-              });
+             [this, heard = std::move(heard)](Result<client::HttpReply> reply) mutable {
+               own().post([heard = std::move(heard), reply = std::move(reply)] { heard(reply); });
+             });
 }
 
 void WorkerImpl::complain_once(std::string complaint) {

@@ -138,8 +138,15 @@ std::vector<Pump::Waiting> Pump::take_batch() {
   return batch;
 }
 
+// Requests with reports say so anyway. Where there are none it is said by itself: the request that
+// waits for work is not to wait any longer.
+bool Pump::must_say_that_it_drains() const {
+  return draining_ && parked_ && !said_so_ && reporting_ == 0;
+}
+
 const Exchange* Pump::next_with_reports() {
-  if (waiting_.empty() || reporting_ >= limits_.lanes) return nullptr;
+  if (waiting_.empty() && !must_say_that_it_drains()) return nullptr;
+  if (reporting_ >= limits_.lanes) return nullptr;
   UnderWay next;
   next.kept = take_batch();
   next.exchange.reports.reserve(next.kept.size());
@@ -149,6 +156,7 @@ const Exchange* Pump::next_with_reports() {
     follow_ups = sum(follow_ups, follow_up_of(one.report));
     next.exchange.reports.push_back(std::move(one.report));
   }
+  next.exchange.draining = draining_;
   if (!draining_) {
     // What they lead to, and some of what is left: the other requests can use it as well.
     next.exchange.want = each_kind(room(next.reported), follow_ups, [](auto room, auto own) {
@@ -215,6 +223,7 @@ Result<Answered> Pump::answered(std::uint64_t id, ExchangeAnswer answer, Timesta
                  "the server's answer to an exchange does not speak of the reports in it"};
   }
   UnderWay ended = end(id);
+  said_so_ |= ended.exchange.draining;
   std::erase_if(answer.tasks.activity, [&](const ActivityTask& task) {
     return !attempts_.insert(task.attempt_id).second;
   });
@@ -269,7 +278,7 @@ void Pump::pause(Timestamp now) {
 }
 
 std::optional<std::string> Pump::not_understood(std::uint64_t id, Timestamp now) {
-  if (under_way_.at(id).exchange.parked()) return lost(id, now), std::nullopt;
+  if (under_way_.at(id).kept.empty()) return lost(id, now), std::nullopt;
   UnderWay ended = end(id);
   if (ended.kept.size() > 1) {
     for (Waiting& one : ended.kept) one.alone = true;
@@ -290,12 +299,15 @@ std::optional<std::string> Pump::not_understood(std::uint64_t id, Timestamp now)
 
 void Pump::not_registered(std::uint64_t id) {
   registered_ = false;
+  said_so_ = false;
   put_back(end(id).kept);
 }
 
 void Pump::told_to_drain(std::uint64_t id, Timestamp now) {
-  // It was told before, and asked for nothing since.
-  if (std::exchange(draining_, true)) return lost(id, now);
+  said_so_ = true;
+  // It was told before, and asked for nothing since: what it reports is to be heard all the same.
+  const bool reports = !under_way_.at(id).kept.empty();
+  if (std::exchange(draining_, true) && reports) return lost(id, now);
   put_back(end(id).kept);
 }
 

@@ -43,7 +43,8 @@ class Pump {
   void registered() { registered_ = true; }
   // One of the tasks it was given has come to an end.
   void report(Report report) { waiting_.push_back({std::move(report)}); }
-  // Asks for nothing more; what is held is still reported.
+  // Asks for nothing more, and has the server answer what waits for work; what is held is still
+  // reported.
   void drain() { draining_ = true; }
 
   // What is to be sent now; null when there is nothing. Ask until then. It stays where it is until
@@ -64,8 +65,11 @@ class Pump {
   void told_to_drain(std::uint64_t id, Timestamp now);
 
   bool is_registered() const { return registered_; }
-  // Everything that was held is reported, and heard.
-  bool idle() const { return held_ == Counts{} && waiting_.empty() && reporting_ == 0; }
+  // Everything that was held is reported, and heard. When it drains, nothing can come any more
+  // either: what waits for work may be answered with a task until it is answered at all.
+  bool idle() const {
+    return held_ == Counts{} && waiting_.empty() && reporting_ == 0 && !(draining_ && parked_);
+  }
   Counts held() const { return held_; }
   Counts free() const;
 
@@ -81,6 +85,7 @@ class Pump {
     Counts reported;
   };
 
+  bool must_say_that_it_drains() const;
   const Exchange* next_with_reports();
   const Exchange* next_parked();
   const Exchange* send(UnderWay under_way);
@@ -103,6 +108,7 @@ class Pump {
   Counts returning_;  // of those held, how many the exchanges under way report
   bool registered_ = false;
   bool draining_ = false;
+  bool said_so_ = false;                // to the server, which has heard it
   std::chrono::milliseconds pause_{0};  // since the last answer, if there was trouble
   // The server answers and cannot record: whether that is over only reports can tell.
   bool busy_ = false;

@@ -288,6 +288,44 @@ TEST_F(WorkerPump, DrainsByReportingWhatItHoldsAndAskingForNothing) {
   EXPECT_THAT(sent(), IsEmpty());
 }
 
+// Until it is answered, what waits for work may yet bring some.
+TEST_F(WorkerPump, HasWhatWaitsForWorkAnsweredBeforeItIsDrained) {
+  const Exchange& parked = *waiting_for_work();
+  EXPECT_TRUE(pump.idle());
+  pump.drain();
+  EXPECT_FALSE(pump.idle());
+  const auto word = sent();
+  ASSERT_THAT(word, SizeIs(1));
+  EXPECT_TRUE(word[0]->draining);
+  EXPECT_FALSE(word[0]->parked());
+  EXPECT_EQ(word[0]->want, Counts{});
+  ASSERT_TRUE(pump.answered(word[0]->id, {}, worker_pump_noon));
+  EXPECT_THAT(sent(), IsEmpty()) << "once is enough";
+  EXPECT_FALSE(pump.idle());
+
+  ASSERT_TRUE(pump.answered(parked.id, all_recorded(parked, {0, 1, 0}), worker_pump_noon));
+  EXPECT_FALSE(pump.idle()) << "a task that was on its way is done as well";
+  pump.report(ran_activity("x"));
+  const auto last = sent();
+  ASSERT_THAT(last, SizeIs(1));
+  ASSERT_TRUE(pump.answered(last[0]->id, all_recorded(*last[0]), worker_pump_noon));
+  EXPECT_TRUE(pump.idle());
+  EXPECT_THAT(sent(), IsEmpty());
+}
+
+TEST_F(WorkerPump, SaysThatItDrainsUntilItIsHeard) {
+  const Exchange& parked = *waiting_for_work();
+  pump.drain();
+  pump.lost(sent().front()->id, worker_pump_noon);
+  const auto again = sent(worker_pump_noon + 1s);
+  ASSERT_THAT(again, SizeIs(1));
+  EXPECT_TRUE(again[0]->draining);
+  EXPECT_FALSE(pump.not_understood(again[0]->id, worker_pump_noon + 1s));
+  pump.told_to_drain(parked.id, worker_pump_noon + 1s);
+  EXPECT_THAT(sent(worker_pump_noon + 9s), IsEmpty()) << "nothing waits any more";
+  EXPECT_TRUE(pump.idle());
+}
+
 TEST_F(WorkerPump, DrainsWhenTheServerSaysSo) {
   hold({1, 0, 0});
   pump.told_to_drain(sent().front()->id, worker_pump_noon);

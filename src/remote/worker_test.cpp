@@ -8,6 +8,7 @@
 #include <dw/worker.hpp>
 
 #include <condition_variable>
+#include <future>
 
 namespace dw::remote {
 namespace {
@@ -221,6 +222,34 @@ TEST(WorkerBeginning, ReportsAgainToAServerThatWasTooBusy) {
   const auto reports = tasks.reports("activity_tasks", 1);
   EXPECT_EQ(to_json(*reports[0].find("result")), envelope_json(42));
   EXPECT_TRUE(worker.drain(30s));
+}
+
+// The server answers what waits for work when it hears that the worker drains; a task may be on its
+// way by then.
+TEST(WorkerEnd, LeavesNoTaskBehindThatCameWhileItDrained) {
+  std::promise<void> waits, drains;
+  std::vector<std::string> order;
+  std::mutex mutex;
+  const auto note = [&](std::string what) {
+    const std::lock_guard lock{mutex};
+    order.push_back(std::move(what));
+  };
+  PretendServer server{[&](const Heard& heard) -> Scripted {
+    if (heard.target == "/api/worker/register") return {201, std::string{registered_json}};
+    if (heard.method == "DELETE") return note("goodbye"), Scripted{200, "{}"};
+    if (heard.body.find("activity_tasks")) {
+      note("report");
+      return {200, R"({"activity_tasks":[{"recorded":true}]})"};
+    }
+    if (heard.body.find("draining")) return drains.set_value(), Scripted{};
+    waits.set_value();
+    drains.get_future().wait();
+    return {200, fmt::format(R"({{"tasks":{}}})", activity_task("doubled"))};
+  }};
+  Worker worker{doubling_registry(), {.server = server.url(), .worker_id = "w1"}};
+  waits.get_future().wait();
+  EXPECT_TRUE(worker.drain(30s));
+  EXPECT_THAT(order, ::testing::ElementsAre("report", "goodbye"));
 }
 
 TEST(WorkerBeginning, RegistersAgainWithAServerThatForgotIt) {

@@ -82,6 +82,7 @@ void Exchange::serve(Call call, Worker worker, Reply reply) {
   round->activities = read_activity_reports(fields);
   round->heard_queries.resize(fields.list("query_tasks").size());
   const auto patience = fields.whole("wait_milliseconds", 0, longest_wait).value_or(0);
+  const bool drains = fields.flag("draining");
   if (const auto want = fields.object("want")) {
     Fields inner{*want->if_map(), "want"};
     round->wants(WorkKind::workflow) = inner.whole("workflow_tasks", 0, most_wanted).value_or(0);
@@ -95,8 +96,14 @@ void Exchange::serve(Call call, Worker worker, Reply reply) {
   round->heard_activities.resize(round->activities.size());
   const bool reports =
       !round->tasks.empty() || !round->activities.empty() || !round->heard_queries.empty();
-  // A build on its way out is heard about what it holds, and given nothing new.
-  if (parts_.workers.draining(round->worker)) {
+  // A worker on its way out is heard about what it holds, and given nothing new. If it says so
+  // itself, what it still waits for is answered now: it may leave as soon as it knows of everything
+  // that was given to it.
+  if (drains) {
+    parts_.workers.drain(round->worker);
+    parts_.matching.recall(round->worker.ns, round->worker.worker_id);
+    round->wanted = {};
+  } else if (parts_.workers.draining(round->worker)) {
     if (!reports) return round->reply(while_draining());
     round->wanted = {};
   }
@@ -279,8 +286,7 @@ void Exchange::wait(const RoundPtr& round) {
   if (polls.empty()) return answer(round);
   parts_.matching.poll_any(std::move(polls), round->until, [this, round](Matching::Found found) {
     // Nobody would hear of it, or its worker left or began to drain meanwhile: it is for another.
-    const bool gone = round->call.hung_up() || parts_.workers.draining(round->worker) ||
-                      !parts_.workers.knows(round->worker);
+    const bool gone = round->call.hung_up() || !parts_.workers.takes_work(round->worker);
     if (found.offer && gone) parts_.matching.offer(found.kind, *std::move(found.offer));
     if (gone || !found.offer) {
       round->waits = false;
@@ -291,6 +297,10 @@ void Exchange::wait(const RoundPtr& round) {
     --round->wants(found.kind);
     claim(round, found.kind, *std::move(found.offer));
   });
+  // Whoever calls back what a worker waits for has first noted why; this may have come in between.
+  if (!parts_.workers.takes_work(round->worker)) {
+    parts_.matching.recall(round->worker.ns, round->worker.worker_id);
+  }
 }
 
 void Exchange::claim(const RoundPtr& round, WorkKind kind, dispatch::Offer offer) {

@@ -14,7 +14,7 @@ struct ExchangeParts {
   Matching& matching;
   QueryTasks& queries;
   HeldTasks& held;
-  const Workers& workers;
+  Workers& workers;
 };
 
 class Exchange {

@@ -112,5 +112,24 @@ TEST(WorkerPlaneGoodbye, LeavesTheRegistrationThatCameAfterIt) {
   EXPECT_THAT(store.documents(registration_kind).value(), SizeIs(1));
 }
 
+TEST(WorkerPlaneGoodbye, AnswersWhatWaitsForWorkWhenTheWorkerSaysThatItDrains) {
+  store::MemoryStore store;
+  PlaneOfANode plane{store};
+  plane.enlist();
+  plane.ask("POST", "/exchange",
+            R"({"worker_id":"n1","task_queue":"default","want":{"activity_tasks":1},)"
+            R"("wait_milliseconds":30000})");
+  plane.node.settle();
+  EXPECT_THAT(plane.told, SizeIs(1)) << "it waits";
+  plane.exchange(R"("draining":true)");
+  ASSERT_THAT(plane.told, SizeIs(3));
+  EXPECT_EQ(plane.told[1].status, 200);
+  EXPECT_EQ(plane.told[2].status, 200);
+  EXPECT_THAT(plane.exchange(R"("want":{"activity_tasks":1})"), HasSubstr("worker_draining"));
+  plane.enlist();
+  EXPECT_THAT(plane.exchange(R"("want":{"activity_tasks":1})"), HasSubstr(R"("timeout")"))
+      << "it is back";
+}
+
 }  // namespace
 }  // namespace dw::server

@@ -459,6 +459,17 @@ bool Workers::knows(const Worker& worker) const {
   return workers_.contains({worker.ns, worker.worker_id});
 }
 
+bool Workers::takes_work(const Worker& worker) const {
+  const auto found = find(worker.ns, worker.worker_id);
+  return found && !draining(*found);
+}
+
+void Workers::drain(const Worker& worker) {
+  const std::lock_guard lock{mutex_};
+  const auto found = workers_.find({worker.ns, worker.worker_id});
+  if (found != workers_.end()) found->second.leaving = true;
+}
+
 Answer Workers::remove(const Call& call) {
   const std::string id{call.match["worker"]};
   const std::lock_guard lock{mutex_};

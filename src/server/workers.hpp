@@ -30,6 +30,7 @@ struct Worker {
   std::optional<Value> task_slots;
   std::optional<Value> process_metrics;
   std::int64_t heartbeat_seconds = 60;
+  bool leaving = false;  // it said that it takes nothing more
   Timestamp registered_at;
   Timestamp heard_at;
 
@@ -87,10 +88,14 @@ class Workers {
   std::optional<Worker> find(const Namespace& ns, std::string_view worker_id) const;
   // Whoever polled may have gone since.
   bool knows(const Worker& worker) const;
+  // Or may have begun to drain.
+  bool takes_work(const Worker& worker) const;
+  // The worker itself says that it takes nothing more, until it registers again.
+  void drain(const Worker& worker);
   // Those of a queue, or of all.
   std::vector<SeenWorker> seen(const Namespace& ns, std::string_view queue = {}) const;
   bool draining(const Worker& worker) const {
-    return draining_ && draining_(worker.ns, worker.queue, worker.build_id);
+    return worker.leaving || (draining_ && draining_(worker.ns, worker.queue, worker.build_id));
   }
   // What workers of that queue say about a workflow type; nothing where none does.
   struct Definition {

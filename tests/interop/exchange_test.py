@@ -4,7 +4,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from wire import QUEUE, Answer, Json, WireTest, blob, envelope, types
+from wire import PATIENCE, QUEUE, Answer, Json, WireTest, blob, envelope, types
 
 ALL = {"workflow_tasks": 10, "activity_tasks": 10, "query_tasks": 10}
 GREET = {"type": "schedule_activity", "step": 1, "activity_type": "greet", "arguments": envelope(["ada"]),
@@ -198,6 +198,19 @@ class Rounds(ExchangeTest):
         self.shows(heard, recorded=True)
         [heard] = self.says(self.exchange(workflow_tasks=[self.said(task, finished(7))], want={}), 200)["workflow_tasks"]
         self.shows(heard, recorded=True)
+
+    def test_who_drains_hears_at_once_what_it_was_given_and_is_given_nothing_more(self) -> None:
+        self.native()
+        with ThreadPoolExecutor() as pool:
+            waiting = pool.submit(self.exchange, wait=60_000)
+            self.until_waiting()
+            self.says(self.exchange(want={}, wait=0, draining=True), 200)
+            self.says(waiting.result(PATIENCE), 200, poll_status="timeout")
+        self.says(self.control("GET", "/workers/n1"), 200, status="draining")
+        self.start()
+        self.says(self.exchange(), 409, reason="worker_draining")
+        self.native()
+        self.got("workflow")
 
     def test_a_waiting_exchange_takes_what_comes(self) -> None:
         self.native()
