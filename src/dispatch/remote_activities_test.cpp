@@ -1,7 +1,6 @@
 // Activities that workers elsewhere run, on simulated time.
-#include "dispatch/dispatch.hpp"
+#include "dispatch/lone_node.hpp"
 #include "engine/standalone.hpp"
-#include "machine/scheduler.hpp"
 #include "store/derived.hpp"
 #include "store/memory_store.hpp"
 
@@ -11,35 +10,6 @@ namespace dw::dispatch {
 namespace {
 
 using namespace std::chrono_literals;
-
-// All code is elsewhere.
-class NoWorkflows final : public WorkflowHost {
- public:
-  bool knows(std::string_view) const override { return false; }
-  bool warm(const RunId&) const override { return false; }
-  engine::Progress run(const RunId&, std::span<const history::Event>, Timestamp) override {
-    return {};
-  }
-  Result<Payload> query_warm(const RunId&, std::span<const history::Event>, std::string_view,
-                             const Payload&) override {
-    return Payload{};
-  }
-  Result<Payload> query_replayed(const RunId&, std::span<const history::Event>, std::string_view,
-                                 const Payload&) override {
-    return Payload{};
-  }
-  void forget(const RunId&) override {}
-  std::size_t bytes_per_run() const override { return 1; }
-};
-
-class NoActivities final : public ActivityHost {
- public:
-  bool knows(std::string_view) const override { return false; }
-  bool try_reserve() override { return false; }
-  void release() override {}
-  void run(ActivityWork, Done) override {}
-  bool alive(const AttemptId&) const override { return false; }
-};
 
 // What a kill destroys.
 struct Process {
