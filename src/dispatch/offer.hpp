@@ -12,6 +12,7 @@ struct Offer {
   std::string type;     // of the activity, or of the workflow
   std::string queue;
   std::string compatibility = {};  // marker of the builds that may take it; empty: any
+  history::Precedence precedence = {};
 };
 
 // Where offers go. May be called from any thread, and more than once for the same task.

@@ -93,8 +93,10 @@ bool Shard::task_held(const Cell& cell) const {
 
 Offer Shard::offer_of(const Cell& cell) const {
   const WorkflowStarted& start = cell.run.state.start;
-  return {cell.address, *cell.run.workflow_task, {}, start.workflow_type,
-          start.queue,  start.compatibility};
+  Offer offer{cell.address, *cell.run.workflow_task, {}, start.workflow_type, start.queue};
+  offer.compatibility = start.compatibility;
+  offer.precedence = start.precedence;
+  return offer;
 }
 
 Offer Shard::offer_of(const Cell& cell, const OpenActivity& activity) const {
@@ -104,7 +106,8 @@ Offer Shard::offer_of(const Cell& cell, const OpenActivity& activity) const {
           activity.id,
           activity.type,
           activity.local ? start.queue : activity.queue,
-          activity.local ? start.compatibility : ""};
+          activity.local ? start.compatibility : "",
+          start.precedence};
 }
 
 // An activity that wants to be run, here or elsewhere.

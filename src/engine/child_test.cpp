@@ -65,6 +65,7 @@ TEST(DecideChild, TakesNamespaceMemoAndAttributesFromItsParentButNotItsLabels) {
   auto started = workflow_started("invoice");
   started.ns = Namespace{"billing"};
   started.compatibility = "v2";
+  started.precedence = {2, "tenant-7", 3};
   started.queue = "orders";
   started.business_key = "customer-7";
   started.labels = {{"region", "eu"}};
@@ -77,6 +78,7 @@ TEST(DecideChild, TakesNamespaceMemoAndAttributesFromItsParentButNotItsLabels) {
   const auto opened = story.follow("id3").state().start;
   EXPECT_EQ(opened.ns, started.ns);
   EXPECT_EQ(opened.compatibility, "v2");
+  EXPECT_EQ(opened.precedence, started.precedence);
   EXPECT_EQ(opened.queue, "orders");
   EXPECT_EQ(opened.memo, (Value::Map{{"stage", "paying"}}));  // as it is by then
   EXPECT_EQ(opened.search_attributes, started.search_attributes);

@@ -46,6 +46,7 @@ struct StartCommand {
   std::optional<Value> search_attributes;
   std::optional<history::Seconds> execution_timeout;
   std::optional<history::Seconds> run_timeout;
+  history::Precedence precedence = {};
   std::string source = "native";
   Shared<HostedActivity> hosted = {};                 // with the reserved type, and only then
   Shared<history::ScheduleTriggered> triggered = {};  // by a schedule

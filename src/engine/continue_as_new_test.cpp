@@ -54,6 +54,7 @@ TEST(ContinueAsNew, CarriesWhatBelongsToTheInstance) {
   started.compatibility = "v2";
   started.business_key = "customer-7";
   started.labels = {{"region", "eu"}};
+  started.precedence = {2, "tenant-7", 3};
   started.memo = Value::Map{{"note", "first"}};
   started.search_attributes = Value::Map{{"amount", 12}};
   auto story = given({started});
@@ -66,6 +67,7 @@ TEST(ContinueAsNew, CarriesWhatBelongsToTheInstance) {
   EXPECT_EQ(next.compatibility, "v2");
   EXPECT_EQ(next.business_key, "customer-7");
   EXPECT_EQ(next.labels, started.labels);
+  EXPECT_EQ(next.precedence, started.precedence);
   EXPECT_EQ(next.memo, (Value::Map{{"note", "second"}}));
   EXPECT_EQ(next.search_attributes, started.search_attributes);
 }

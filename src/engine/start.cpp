@@ -29,6 +29,7 @@ void open_new(StartDecision& start, const StartCommand& command, std::int64_t ru
   event.search_attributes = command.search_attributes;
   event.execution_timeout = command.execution_timeout;
   event.run_timeout = command.run_timeout;
+  event.precedence = command.precedence;
 
   if (event.execution_timeout || event.run_timeout) {
     Run opened{start.run_id, {}, {}};

@@ -33,6 +33,7 @@ TEST(DecideStart, KeepsEveryOptionOnTheRunAndNoneInItsArguments) {
   command.search_attributes = Value::Map{{"amount", 12.5}};
   command.execution_timeout = 3600;
   command.run_timeout = 60;
+  command.precedence = {2, "tenant-7", 3};
 
   auto expected = workflow_started("invoice");
   expected.ns = command.ns;
@@ -45,6 +46,7 @@ TEST(DecideStart, KeepsEveryOptionOnTheRunAndNoneInItsArguments) {
   expected.search_attributes = command.search_attributes;
   expected.execution_timeout = 3600;
   expected.run_timeout = 60;
+  expected.precedence = command.precedence;
 
   auto story = given_no_run();
   story.when(command, at("09:00"))

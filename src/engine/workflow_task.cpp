@@ -524,6 +524,7 @@ class WorkflowTask {
     start.fingerprint = definition.fingerprint;
     start.declared = definition.declared;
     start.compatibility = before.compatibility;
+    start.precedence = before.precedence;
     start.connection = definition.connection.empty() ? before.connection : definition.connection;
     start.queue =
         definition.connection.empty() && definition.queue.empty() ? before.queue : definition.queue;

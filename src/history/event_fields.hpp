@@ -121,6 +121,9 @@ void visit_fields(F& f, Is<WorkflowStarted> auto& e) {
   f("execution_timeout_seconds", e.execution_timeout);
   f("run_timeout_seconds", e.run_timeout);
   f("execution_deadline_at", e.execution_deadline);
+  f("priority", e.precedence.priority, std::int64_t{5});
+  f("fairness_key", e.precedence.fairness_key, std::string{});
+  f("fairness_weight", e.precedence.fairness_weight, std::int64_t{1});
 }
 
 template <typename F>

@@ -119,6 +119,7 @@ class EventRenderer {
   void started_keys();
   void declared_keys(const Declarations& declared);
   void lineage_keys(const Lineage& lineage);
+  void precedence_keys(const Precedence& precedence);
   // How often a child is run, and which of those runs this is.
   void child_retry_keys(const RetryPolicy& policy, std::int64_t attempt, std::string_view after);
   void deadlines();

@@ -106,6 +106,15 @@ struct Lineage {
   friend bool operator==(const Lineage&, const Lineage&) = default;
 };
 
+// Whose tasks come first where many wait for the same workers: those of the lowest priority, and
+// among equals each fairness key in turn.
+struct Precedence {
+  std::int64_t priority = 5;         // 0 to 9
+  std::string fairness_key = {};     // those without one share a turn
+  std::int64_t fairness_weight = 1;  // turns for one of another's, 1 to 1000
+  friend bool operator==(const Precedence&, const Precedence&) = default;
+};
+
 // ---- start
 
 struct StartAccepted {
@@ -140,6 +149,7 @@ struct WorkflowStarted {
   std::optional<Seconds> execution_timeout;
   std::optional<Seconds> run_timeout;
   std::optional<Timestamp> execution_deadline;  // of a continued run: its first run's
+  Precedence precedence = {};
   friend bool operator==(const WorkflowStarted&, const WorkflowStarted&) = default;
 };
 

@@ -89,6 +89,7 @@ history::WorkflowStarted full_start() {
   event.execution_timeout = 3600;
   event.run_timeout = 60;
   event.execution_deadline = at("10:00");
+  event.precedence = {2, "tenant-7", 3};
   return event;
 }
 

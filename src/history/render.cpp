@@ -265,6 +265,7 @@ Result<void> EventRenderer::operator()(const WorkflowStarted& e) {
   text("connection", e.connection);
   text("queue", e.queue);
   text("compatibility", e.compatibility);
+  precedence_keys(e.precedence);
   payload("arguments", e.arguments);
   out_.field("timestamp", event_.recorded_at);
   return {};
@@ -282,6 +283,15 @@ void EventRenderer::started_keys() {
   }
   if (start.memo) value("memo", *start.memo);
   if (start.search_attributes) value("search_attributes", *start.search_attributes);
+}
+
+void EventRenderer::precedence_keys(const Precedence& precedence) {
+  const Precedence usual;
+  if (precedence.priority != usual.priority) out_.field("priority", precedence.priority);
+  text("fairness_key", precedence.fairness_key);
+  if (precedence.fairness_weight != usual.fairness_weight) {
+    out_.field("fairness_weight", precedence.fairness_weight);
+  }
 }
 
 // All or none: whoever finds one of these keys finds them all.

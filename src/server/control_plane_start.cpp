@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 namespace dw::server {
 namespace {
 
@@ -34,6 +37,20 @@ void read_visibility(Fields& fields, engine::StartCommand& command) {
   }
 }
 
+history::Precedence read_precedence(Fields& fields) {
+  history::Precedence precedence;
+  precedence.priority = fields.whole("priority", 0, 9).value_or(precedence.priority);
+  precedence.fairness_key = fields.text("fairness_key", 64);
+  precedence.fairness_weight =
+      fields.whole("fairness_weight", 1, 1000).value_or(precedence.fairness_weight);
+  const bool plain = std::ranges::all_of(precedence.fairness_key, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view{"._:-"}.find(c) != std::string_view::npos;
+  });
+  if (!plain) fields.wrong("fairness_key", "may hold letters, digits and . _ : - only");
+  return precedence;
+}
+
 engine::StartCommand read_start(Fields& fields, const Namespace& ns) {
   engine::StartCommand command;
   command.ns = ns;
@@ -48,9 +65,7 @@ engine::StartCommand read_start(Fields& fields, const Namespace& ns) {
   if (command.compatibility.empty()) command.compatibility = fields.text("compatibility", 255);
   command.execution_timeout = fields.whole("execution_timeout_seconds", 1, INT32_MAX);
   command.run_timeout = fields.whole("run_timeout_seconds", 1, INT32_MAX);
-  fields.whole("priority", 0, 9);
-  fields.text("fairness_key", 64);
-  fields.whole("fairness_weight", 1, 1000);
+  command.precedence = read_precedence(fields);
   fields.word("payload_codec", {"avro"});
   if (fields.word("duplicate_policy", {"fail", "use-existing"}) == "use-existing") {
     command.duplicate_start_policy = engine::DuplicateStartPolicy::return_existing_active;

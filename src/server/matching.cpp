@@ -1,6 +1,7 @@
 #include "server/matching.hpp"
 
 #include "server/deadlines.hpp"
+#include "server/waiting_offers.hpp"
 
 #include <map>
 #include <mutex>
@@ -10,23 +11,16 @@
 namespace dw::server {
 namespace {
 
-// For one kind of work on one queue. What is beyond it is offered again from the task table.
-constexpr std::size_t max_waiting_offers = 10'000;
-
 std::string queue_or_default(std::string_view queue) {
   return std::string{queue.empty() ? "default" : queue};
 }
 
 }  // namespace
 
-// Tasks that need the same are alike to every poll, and polls that can do the same are alike to
-// every task. Both are kept together, so that a search meets each sort once, however many wait.
+// Polls that can do the same are alike to every task. They are kept together, so that a search
+// meets each sort once, however many wait.
 struct Matching::State {
-  struct Need {
-    std::string type;
-    std::string compatibility;
-    friend auto operator<=>(const Need&, const Need&) = default;
-  };
+  using Need = WaitingOffers::Need;
   struct Skill {
     std::set<std::string, std::less<>> types;
     bool any_type = false;
@@ -39,14 +33,12 @@ struct Matching::State {
     return (able.any_type || able.types.contains(need.type)) &&
            (need.compatibility.empty() || need.compatibility == able.build_id);
   }
-  // Neither a pile, nor a crowd, nor a lane is ever empty: queue names and types come from
-  // outside, and nobody else would remove what they leave behind.
-  using Pile = std::map<engine::TaskKey, dispatch::Offer>;
+  // Neither a crowd nor a lane is ever empty: queue names and types come from outside, and nobody
+  // else would remove what they leave behind.
   using Crowd = std::set<std::uint64_t>;  // by order of arrival
   struct Lane {
-    std::map<Need, Pile> piles;
+    WaitingOffers offers;
     std::map<Skill, Crowd> crowds;
-    std::size_t offers = 0;  // in all piles
   };
   using LaneKey = std::tuple<Namespace, std::string, WorkKind>;
   using Lanes = std::map<LaneKey, Lane>;
@@ -68,13 +60,12 @@ struct Matching::State {
   static Skill skill_of(const Poll& poll) { return {poll.types, poll.any_type, poll.build_id}; }
 
   Reply take_poll(const LaneKey& key, const Need& need);
-  void keep_offer(LaneKey key, Need need, dispatch::Offer offer);
   std::optional<dispatch::Offer> take_offer(const Poll& poll);
   void keep_poll(const std::vector<Poll>& polls, Timestamp until, Reply reply);
   Reply leave(std::uint64_t number);
   void expire(std::uint64_t number);
   void forget_if_idle(Lanes::iterator lane) {
-    if (lane->second.piles.empty() && lane->second.crowds.empty()) lanes.erase(lane);
+    if (lane->second.offers.empty() && lane->second.crowds.empty()) lanes.erase(lane);
   }
 
   const Clock& clock;
@@ -89,8 +80,8 @@ struct Matching::State {
 // The poll that has waited longest; empty when nobody is waiting for this.
 Matching::Reply Matching::State::take_poll(const LaneKey& key, const Need& need) {
   const auto lane = lanes.find(key);
-  // Those who could take the tasks on a pile would not be waiting.
-  if (lane == lanes.end() || lane->second.piles.contains(need)) return {};
+  // Those who could take a task that waits would not be waiting.
+  if (lane == lanes.end() || lane->second.offers.contains(need)) return {};
   std::optional<std::uint64_t> first;
   for (const auto& [skill, crowd] : lane->second.crowds) {
     const std::uint64_t arrived = *crowd.begin();
@@ -99,29 +90,10 @@ Matching::Reply Matching::State::take_poll(const LaneKey& key, const Need& need)
   return first ? leave(*first) : Reply{};
 }
 
-void Matching::State::keep_offer(LaneKey key, Need need, dispatch::Offer offer) {
-  Lane& lane = lanes[std::move(key)];
-  if (lane.offers >= max_waiting_offers) return;
-  const engine::TaskKey task = offer.task;
-  if (lane.piles[std::move(need)].try_emplace(task, std::move(offer)).second) ++lane.offers;
-}
-
-// The oldest task that suits.
 std::optional<dispatch::Offer> Matching::State::take_offer(const Poll& poll) {
   const auto lane = lanes.find(lane_of(poll));
   if (lane == lanes.end()) return std::nullopt;
-  auto& piles = lane->second.piles;
-  auto oldest = piles.end();
-  for (auto pile = piles.begin(); pile != piles.end(); ++pile) {
-    if (!suits(poll, pile->first)) continue;
-    const bool older =
-        oldest == piles.end() || pile->second.begin()->first < oldest->second.begin()->first;
-    if (older) oldest = pile;
-  }
-  if (oldest == piles.end()) return std::nullopt;
-  auto offer = std::move(oldest->second.extract(oldest->second.begin()).mapped());
-  --lane->second.offers;
-  if (oldest->second.empty()) piles.erase(oldest);
+  auto offer = lane->second.offers.take([&](const Need& need) { return suits(poll, need); });
   forget_if_idle(lane);
   return offer;
 }
@@ -178,15 +150,12 @@ void Matching::offered(dispatch::Offer offered) {
 
 void Matching::offer(WorkKind kind, dispatch::Offer offer) {
   State::LaneKey lane{offer.run.instance.ns, queue_or_default(offer.queue), kind};
-  State::Need need{offer.type, offer.compatibility};
   Reply reply;
   {
     const std::lock_guard lock{state_->mutex};
     if (state_->stopped) return;
-    reply = state_->take_poll(lane, need);
-    if (!reply) {
-      return state_->keep_offer(std::move(lane), std::move(need), std::move(offer));
-    }
+    reply = state_->take_poll(lane, WaitingOffers::need_of(offer));
+    if (!reply) return state_->lanes[std::move(lane)].offers.keep(std::move(offer));
   }
   reply({std::move(offer), false, kind});
 }
@@ -196,10 +165,7 @@ void Matching::withdraw(WorkKind kind, const dispatch::Offer& offer) {
   const auto lane =
       state_->lanes.find({offer.run.instance.ns, queue_or_default(offer.queue), kind});
   if (lane == state_->lanes.end()) return;
-  const auto pile = lane->second.piles.find({offer.type, offer.compatibility});
-  if (pile == lane->second.piles.end()) return;
-  lane->second.offers -= pile->second.erase(offer.task);
-  if (pile->second.empty()) lane->second.piles.erase(pile);
+  lane->second.offers.remove(offer);
   state_->forget_if_idle(lane);
 }
 
@@ -266,7 +232,7 @@ Matching::Stats Matching::stats(const Namespace& ns, std::string_view queue) con
     const auto lane = state_->lanes.find({ns, queue_or_default(queue), kind});
     if (lane == state_->lanes.end()) continue;
     (kind == WorkKind::workflow ? stats.workflow_tasks : stats.activity_tasks) =
-        lane->second.offers;
+        lane->second.offers.size();
     for (const auto& [skill, crowd] : lane->second.crowds) stats.polls += crowd.size();
   }
   return stats;

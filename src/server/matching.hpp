@@ -37,8 +37,8 @@ class Matching final : public dispatch::OfferListener {
   Matching(Executor& time, const Clock& clock);
   ~Matching() override;
 
-  // Goes to a poll that fits, or waits for one, oldest task first. One that is waiting already is
-  // not kept twice.
+  // Goes to a poll that fits, or waits for one, the most urgent first (server/waiting_offers.hpp).
+  // One that is waiting already is not kept twice.
   void offered(dispatch::Offer offer) override;
   void offer(WorkKind kind, dispatch::Offer offer);
   // Nobody needs it any more; one that was taken already stays taken.

@@ -29,6 +29,20 @@ dispatch::Offer workflow_offer(const std::string& task, std::string type = "invo
           .queue = "orders"};
 }
 
+dispatch::Offer urgent_offer(const std::string& task, std::int64_t priority) {
+  auto offer = workflow_offer(task);
+  offer.precedence.priority = priority;
+  return offer;
+}
+
+dispatch::Offer offer_of_tenant(const std::string& task, std::string tenant,
+                                std::int64_t weight = 1) {
+  auto offer = workflow_offer(task);
+  offer.precedence.fairness_key = std::move(tenant);
+  offer.precedence.fairness_weight = weight;
+  return offer;
+}
+
 dispatch::Offer activity_offer(const std::string& task) {
   auto offer = workflow_offer(task, "charge");
   offer.activity = ActivityId{"a-" + task};
@@ -60,6 +74,15 @@ class WorkMeetsWorkers : public ::testing::Test {
     while (scheduler.step(until)) {
     }
     clock.set(until);
+  }
+  // What the next polls are given, as one text.
+  std::string given(int polls, const Poll& asking = asking_for({"invoice"})) {
+    std::vector<std::string> tasks;
+    for (int i = 0; i < polls; ++i) {
+      const auto offer = matching->take(asking);
+      tasks.push_back(offer ? offer->task.id.str() : "nothing");
+    }
+    return fmt::format("{}", fmt::join(tasks, " "));
   }
   Matching::Stats stats(std::string_view queue = "orders") {
     return matching->stats(Namespace{"default"}, queue);
@@ -217,6 +240,71 @@ TEST_F(WorkMeetsWorkers, KeepsTenThousandOffersOfAKindAndDropsTheRest) {
   matching->offered(workflow_offer("room again"));
   EXPECT_THAT(told, ElementsAre("invoices: t00000", "refunds: again"));
   EXPECT_EQ(stats().workflow_tasks, 10'000U);
+}
+
+TEST_F(WorkMeetsWorkers, TheMostUrgentTaskThatSuitsGoesFirst) {
+  auto later = urgent_offer("urgent, later", 1);
+  later.task.available_at += 1s;
+  auto unfit = urgent_offer("most urgent", 0);
+  unfit.type = "refund";
+  for (const auto& offer : {urgent_offer("idle", 9), workflow_offer("usual"), later,
+                            urgent_offer("urgent", 1), unfit}) {
+    matching->offered(offer);
+  }
+  EXPECT_EQ(given(5), "urgent urgent, later usual idle nothing");
+  EXPECT_EQ(given(1, asking_for({"refund"})), "most urgent");
+}
+
+TEST_F(WorkMeetsWorkers, TenantsTakeTurnsHoweverMuchOneOfThemHasWaiting) {
+  for (const auto* task : {"a1", "a2", "a3", "a4"}) matching->offered(offer_of_tenant(task, "a"));
+  for (const auto* task : {"b1", "b2"}) matching->offered(offer_of_tenant(task, "b"));
+  for (const auto* task : {"1", "2"}) matching->offered(workflow_offer(task));
+  EXPECT_EQ(given(8), "a1 b1 1 a2 b2 2 a3 a4") << "those without a key are a tenant of their own";
+}
+
+TEST_F(WorkMeetsWorkers, ATenantThatWeighsMoreHasMoreTurns) {
+  for (int i = 1; i <= 9; ++i) {
+    matching->offered(offer_of_tenant(fmt::format("a{}", i), "a", 3));
+    matching->offered(offer_of_tenant(fmt::format("b{}", i), "b"));
+  }
+  EXPECT_EQ(given(12), "a1 a2 b1 a3 a4 a5 b2 a6 a7 a8 b3 a9");
+}
+
+TEST_F(WorkMeetsWorkers, NobodySavesUpTurnsWhileIdleNorGainsByComingBackAtOnce) {
+  for (int i = 1; i <= 9; ++i) matching->offered(offer_of_tenant(fmt::format("a{}", i), "a"));
+  EXPECT_EQ(given(4), "a1 a2 a3 a4");
+  matching->offered(offer_of_tenant("b1", "b"));
+  matching->offered(offer_of_tenant("b2", "b"));
+  EXPECT_EQ(given(4), "a5 b1 a6 b2");
+  matching->offered(offer_of_tenant("b3", "b"));
+  EXPECT_EQ(given(2), "a7 b3");
+  matching->offered(offer_of_tenant("b4", "b"));
+  EXPECT_EQ(given(3), "a8 b4 a9");
+}
+
+TEST_F(WorkMeetsWorkers, ATenantHasOneTurnWhateverTheTypesOfItsTasks) {
+  for (const auto* type : {"invoice", "refund", "payout"}) {
+    for (int i = 1; i <= 2; ++i) {
+      auto offer = offer_of_tenant(fmt::format("{}{}", type, i), "a");
+      offer.type = type;
+      matching->offered(offer);
+    }
+  }
+  for (int i = 1; i <= 3; ++i) matching->offered(offer_of_tenant(fmt::format("b{}", i), "b"));
+  EXPECT_EQ(given(7, asking_for({"invoice", "payout", "refund"})),
+            "invoice1 b1 invoice2 b2 payout1 b3 payout2");
+  EXPECT_EQ(given(3, asking_for({"refund"})), "refund1 refund2 nothing");
+}
+
+TEST_F(WorkMeetsWorkers, WhereThereIsNoRoomTheLeastUrgentMakesWay) {
+  for (int i = 0; i < 10'000; ++i) matching->offered(workflow_offer(fmt::format("t{:05}", i)));
+  matching->offered(urgent_offer("less urgent", 6));
+  matching->offered(urgent_offer("urgent", 4));
+  matching->offered(urgent_offer("urgent", 4));
+  EXPECT_EQ(stats().workflow_tasks, 10'000U);
+  EXPECT_EQ(given(2), "urgent t00000");
+  matching->offered(workflow_offer("t09999"));
+  EXPECT_EQ(stats().workflow_tasks, 9'999U) << "the newest had gone, and has room again";
 }
 
 TEST_F(WorkMeetsWorkers, ThousandsMayWaitOnManyQueues) {

@@ -81,6 +81,9 @@ Value::Map run_detail(const views::Account& account, const views::Sight& sight,
   add("run_timeout_seconds", views::cell(start.run_timeout));
   add("execution_deadline_at", views::cell(state.execution_deadline()));
   add("run_deadline_at", views::cell(state.run_deadline()));
+  add("priority", start.precedence.priority);
+  add("fairness_key", views::cell(start.precedence.fairness_key));
+  add("fairness_weight", start.precedence.fairness_weight);
   add("last_progress_at", format_timestamp(state.last_recorded_at));
   add("wait_kind", views::cell(summary.wait.kind));
   add("wait_reason", views::cell(summary.wait.reason));
