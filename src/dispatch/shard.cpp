@@ -285,7 +285,7 @@ bool Shard::decide_command(Cell& cell, Build& build, InFlight& record,
     record_refusal(cell, build, decided.reply, std::move(decided.refusal));
   }
   engine::CommandOutcome& reply = decided.reply;
-  reply.run_id = cell.run.id;
+  if (reply.run_id.empty()) reply.run_id = cell.run.id;
   reply.workflow_type = cell.run.state.start.workflow_type;
   // As its event says, which is never dated before those it follows.
   const bool recorded = !decided.decision.events.empty();

@@ -41,6 +41,7 @@ std::optional<NewRun> next_attempt(const Run& child, const EventBody& terminal,
   lineage.retry_of_run_id = child.id.str();
   lineage.retry_backoff = backoff_after(policy, attempt);
   start.lineage = std::move(lineage);
+  start.answered_requests = answered_requests(child);
 
   NewRun next = open_run(RunId{context.ids.ulid()},
                          {StartAccepted{std::move(facts), "started_new"}, std::move(start)},

@@ -31,6 +31,7 @@ std::optional<CommandOutcome> answered_before(const RunState& state, const std::
   if (known == state.requests.end()) return std::nullopt;
   CommandOutcome before{true, std::move(outcome), {}, known->sequence, known->command};
   before.subject = known->subject;
+  before.run_id = known->run_id;
   before.repeated = true;
   return before;
 }

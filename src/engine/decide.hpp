@@ -95,7 +95,8 @@ struct CommandOutcome {
   ValidationErrors errors = {};         // what is wrong with the arguments
   bool repeated = false;                // it was asked for before: this is the answer from then
   std::optional<FullLimit> limit = {};  // with structural_limit_exceeded
-  // The run it was decided on, and when; empty where there is none.
+  // The run it was decided on, and when; empty where there is none. A decision names an earlier run
+  // that has answered it; whoever decides knows the rest.
   RunId run_id = {};
   std::string workflow_type = {};
   std::optional<Timestamp> decided_at = {};

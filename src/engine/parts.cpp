@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 namespace dw::engine {
 namespace {
 
@@ -304,6 +306,28 @@ void close_run(const Run& run, const Opened& opened, EventBody terminal, Decisio
   }
   if (run.workflow_task) decision.tasks.push_back(remove(*run.workflow_task));
   if (auto key = deadline_key(run)) decision.tasks.push_back(remove(*std::move(key)));
+}
+
+Shared<NamedRequests> answered_requests(const Run& before, std::span<const EventBody> carried) {
+  std::set<std::string_view> named;
+  for (const EventBody& event : carried) {
+    std::visit(
+        [&]<typename E>(const E& e) {
+          if constexpr (requires { e.command; }) named.insert(e.command.id.view());
+        },
+        event);
+  }
+  const auto& requests = before.state.requests;
+  NamedRequests newest;
+  for (auto at = requests.rbegin(); at != requests.rend(); ++at) {
+    if (newest.size() == most_requests_carried) break;
+    if (named.contains(at->command.view())) continue;
+    newest.push_back(*at);
+    if (at->run_id.empty()) newest.back().run_id = before.id;
+  }
+  if (newest.empty()) return {};
+  std::ranges::reverse(newest);
+  return newest;
 }
 
 NewRun open_run(RunId id, std::vector<EventBody> events, const Context& context) {

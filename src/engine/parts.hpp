@@ -100,6 +100,10 @@ std::optional<NewRun> next_attempt(const Run& child, const EventBody& terminal,
 EventBody seen_by_parent(const Run& child, const ChildCallId& call, const EventBody& terminal,
                          const Context& context);
 
+// What callers named of a run and those before it, for the one that follows. What is carried to
+// that one as events is named by these.
+Shared<NamedRequests> answered_requests(const Run& before, std::span<const EventBody> carried = {});
+
 // A new run's first events, folded; its code waits for a workflow task, which may be a while off.
 NewRun open_run(RunId id, std::vector<EventBody> events, const Context& context);
 

@@ -5,8 +5,9 @@
 namespace dw::engine {
 namespace {
 
-void open_new(StartDecision& start, const StartCommand& command, std::int64_t run_number,
-              Command facts, const Context& context) {
+// The first run of its instance, or the one after `before`.
+void open_new(StartDecision& start, const StartCommand& command, const Run* before, Command facts,
+              const Context& context) {
   start.opens_run = true;
   start.run_id = command.run_id.empty() ? RunId{context.ids.ulid()} : command.run_id;
   start.reply = accepted(facts, "started_new");
@@ -14,7 +15,7 @@ void open_new(StartDecision& start, const StartCommand& command, std::int64_t ru
   WorkflowStarted event;
   event.ns = command.ns;
   event.instance_id = command.instance_id;
-  event.run_number = run_number;
+  event.run_number = before ? before->state.start.run_number + 1 : 1;
   event.workflow_type = command.workflow_type;
   event.workflow_class = command.workflow_class;
   event.fingerprint = command.fingerprint;
@@ -30,6 +31,7 @@ void open_new(StartDecision& start, const StartCommand& command, std::int64_t ru
   event.execution_timeout = command.execution_timeout;
   event.run_timeout = command.run_timeout;
   event.precedence = command.precedence;
+  if (before) event.answered_requests = answered_requests(*before);
 
   if (event.execution_timeout || event.run_timeout) {
     Run opened{start.run_id, {}, {}};
@@ -76,7 +78,7 @@ StartDecision decide_start(const Run* current, const StartCommand& command,
       start.reply = *std::move(refused);
       return start;
     }
-    open_new(start, command, 1, std::move(facts), context);
+    open_new(start, command, nullptr, std::move(facts), context);
     return start;
   }
   start.run_id = current->id;
@@ -120,8 +122,7 @@ SignalWithStart decide_signal_with_start(const Run* current, const StartCommand&
       both.refusal = refusal_record("start", both.signal);
       return both;
     }
-    const auto number = current ? current->state.start.run_number + 1 : 1;
-    open_new(begun, start, number, std::move(facts), context);
+    open_new(begun, start, current, std::move(facts), context);
     run.id = begun.run_id;
   }
   Run staged = run;

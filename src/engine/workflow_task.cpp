@@ -377,8 +377,10 @@ class WorkflowTask {
     std::ranges::for_each(opened_.children, inherit);
     start.lineage = std::move(lineage);
 
-    std::vector<EventBody> events{StartAccepted{facts, "started_new"}, std::move(start)};
-    carry_over(facts.sequence, events);
+    std::vector<EventBody> carried = carry_over(facts.sequence);
+    start.answered_requests = answered_requests(run_, carried);
+    std::vector<EventBody> events{StartAccepted{std::move(facts), "started_new"}, std::move(start)};
+    std::ranges::move(carried, std::back_inserter(events));
     NewRun next = open_run(next_id, std::move(events), at_now());
     next.continues = true;
     const auto number = next.run.state.start.run_number;
@@ -535,7 +537,7 @@ class WorkflowTask {
   }
 
   // What was sent to the instance and not yet taken up goes on with it, in the order it came.
-  void carry_over(std::int64_t sequence, std::vector<EventBody>& events) const {
+  std::vector<EventBody> carry_over(std::int64_t sequence) const {
     std::vector<std::pair<std::int64_t, EventBody>> carried;
     for (const PendingSignal& signal : state_.signals) {
       if (signal.command.on_run || std::ranges::count(applied_, signal.id) > 0) continue;
@@ -551,6 +553,7 @@ class WorkflowTask {
                                                                    update.name, update.arguments});
     }
     std::ranges::sort(carried, {}, [](const auto& entry) { return entry.first; });
+    std::vector<EventBody> events;
     for (auto& [before, event] : carried) {
       ++sequence;
       std::visit(
@@ -560,6 +563,7 @@ class WorkflowTask {
           event);
       events.push_back(std::move(event));
     }
+    return events;
   }
 
   const Run& run_;

@@ -65,6 +65,7 @@ class FieldWriter {
   void put(const Value& value) { out_.raw(to_json(value)); }
   void put(Group::Kind kind) { out_.value(to_string(kind)); }
   void put(ParentClosePolicy policy) { out_.value(to_string(policy)); }
+  void put(NamedRequest::Kind kind) { out_.value(to_string(kind)); }
   void put(const Declarations& declared) { out_.raw(to_json(declarations_value(declared))); }
   void put(const Labels& labels) {
     // Keys are user data here, so they are escaped like values.
@@ -426,6 +427,12 @@ std::string_view to_string(Group::Kind kind) {
 std::string_view to_string(ParentClosePolicy policy) {
   static constexpr std::string_view words[] = {"abandon", "request_cancel", "terminate"};
   const auto index = static_cast<std::size_t>(policy);
+  return index < std::size(words) ? words[index] : std::string_view{};
+}
+
+std::string_view to_string(NamedRequest::Kind kind) {
+  static constexpr std::string_view words[] = {"signal", "update", "cancel", "terminate"};
+  const auto index = static_cast<std::size_t>(kind);
   return index < std::size(words) ? words[index] : std::string_view{};
 }
 

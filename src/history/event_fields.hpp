@@ -12,7 +12,7 @@ concept Is = std::same_as<std::remove_const_t<V>, E>;
 // What stands inside an event as an object of its own.
 template <typename T>
 concept Part = Is<T, CommandContext> || Is<T, Command> || Is<T, Failure> || Is<T, RetryPolicy> ||
-    Is<T, Group> || Is<T, InheritedChild> || Is<T, Lineage>;
+    Is<T, Group> || Is<T, InheritedChild> || Is<T, Lineage> || Is<T, NamedRequest>;
 
 template <typename F>
 void visit_fields(F& f, Is<CommandContext> auto& c) {
@@ -32,6 +32,16 @@ void visit_fields(F& f, Is<Command> auto& c) {
   f("on_run", c.on_run, false);
   f("context", c.context);
   f("request_id", c.request_id, std::string{});
+}
+
+template <typename F>
+void visit_fields(F& f, Is<NamedRequest> auto& r) {
+  f("kind", r.kind);
+  f("request_id", r.request_id);
+  f("workflow_command_id", r.command);
+  f("sequence", r.sequence);
+  f("subject", r.subject, std::string{});
+  f("workflow_run_id", r.run_id);
 }
 
 template <typename F>
@@ -124,6 +134,7 @@ void visit_fields(F& f, Is<WorkflowStarted> auto& e) {
   f("priority", e.precedence.priority, std::int64_t{5});
   f("fairness_key", e.precedence.fairness_key, std::string{});
   f("fairness_weight", e.precedence.fairness_weight, std::int64_t{1});
+  f("answered_requests", e.answered_requests);
 }
 
 template <typename F>

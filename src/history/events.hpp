@@ -44,6 +44,18 @@ struct Command {
   friend bool operator==(const Command&, const Command&) = default;
 };
 
+// An accepted command that its caller named, in case it is asked for again.
+struct NamedRequest {
+  enum class Kind { signal, update, cancel, terminate } kind = Kind::signal;
+  std::string request_id;
+  CommandId command;
+  std::int64_t sequence = 0;
+  std::string subject;  // the signal's or update's own id
+  RunId run_id = {};    // the earlier run that has its events; empty: the run itself
+  friend bool operator==(const NamedRequest&, const NamedRequest&) = default;
+};
+using NamedRequests = std::vector<NamedRequest>;
+
 // What an exception left behind.
 struct Failure {
   std::string exception_class;  // the C++ (or other) type, for people
@@ -150,6 +162,7 @@ struct WorkflowStarted {
   std::optional<Seconds> run_timeout;
   std::optional<Timestamp> execution_deadline;  // of a continued run: its first run's
   Precedence precedence = {};
+  Shared<NamedRequests> answered_requests = {};  // by earlier runs of the instance, the newest last
   friend bool operator==(const WorkflowStarted&, const WorkflowStarted&) = default;
 };
 
@@ -593,6 +606,7 @@ struct Event {
 
 std::string_view to_string(Group::Kind kind);
 std::string_view to_string(ParentClosePolicy policy);
+std::string_view to_string(NamedRequest::Kind kind);
 // "parallel-activities:3:2": the barrier's name.
 std::string group_id(const Group& group);
 

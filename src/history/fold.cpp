@@ -58,6 +58,9 @@ class Apply {
             {child.call_id, 0, {}, child.instance_id, child.run_id, 1, child.policy, {}});
       }
     }
+    if (e.answered_requests) {
+      for (const NamedRequest& answered : *e.answered_requests) remember(answered);
+    }
     return {};
   }
 
@@ -355,8 +358,11 @@ class Apply {
 
   void name(NamedRequest::Kind kind, const Command& c, std::string subject = {}) {
     if (c.request_id.empty()) return;
+    remember({kind, c.request_id, c.id, c.sequence, std::move(subject)});
+  }
+  void remember(NamedRequest request) {
     if (s.requests.size() >= most_named_requests) s.requests.pop_front();
-    s.requests.push_back({kind, c.request_id, c.id, c.sequence, std::move(subject)});
+    s.requests.push_back(std::move(request));
   }
 
   Result<void> command(const Command& c) {

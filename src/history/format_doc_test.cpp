@@ -77,6 +77,7 @@ TEST(FormatDocument, DescribesTheParts) {
            keys_of<history::Failure>("exception"), keys_of<history::RetryPolicy>("retry_policy"),
            keys_of<history::Lineage>("lineage"),
            keys_of<history::InheritedChild>("inherited_children"),
+           keys_of<history::NamedRequest>("answered_requests"),
            keys_of<history::Group>("parallel_group_path"),
            PartKeys{"declared",
                     {{"queries", false},

@@ -110,17 +110,10 @@ struct PendingUpdate {
   friend bool operator==(const PendingUpdate&, const PendingUpdate&) = default;
 };
 
-// An accepted command that its caller named, in case it is asked for again.
-struct NamedRequest {
-  enum class Kind { signal, update, cancel, terminate } kind = Kind::signal;
-  std::string request_id;
-  CommandId command;
-  std::int64_t sequence = 0;
-  std::string subject;  // the signal's or update's own id
-  friend bool operator==(const NamedRequest&, const NamedRequest&) = default;
-};
 // Those before are forgotten: whoever asks twice does so soon.
 inline constexpr std::size_t most_named_requests = 1'000;
+// And fewer go on with the instance, because each is written down again.
+inline constexpr std::size_t most_requests_carried = 100;
 
 struct OpenChild {
   ChildCallId id;
@@ -157,7 +150,7 @@ struct RunState {
   std::vector<PendingSignal> signals;        // in the order they came
   std::vector<PendingUpdate> updates;        // in the order they came
   std::vector<CommandId> workflow_signals;   // received from other workflows: each counts once
-  std::deque<NamedRequest> requests;         // in the order they came
+  std::deque<NamedRequest> requests;         // in the order they came, of earlier runs first
   std::optional<Value> memo;
   std::optional<Value> search_attributes;
   std::int64_t fan_out = 0;  // leaves of the largest barrier

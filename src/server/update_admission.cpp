@@ -75,6 +75,17 @@ bool asked_for_another(const Outlook& outlook, const engine::UpdateCommand& comm
   return !same_arguments(before->arguments, bound.arguments);
 }
 
+// The same of an update that was answered before, by this run or by an earlier one.
+Result<bool> means_another(store::Store& store, const Call& call, const Outlook& current,
+                           const engine::UpdateCommand& command,
+                           const engine::CommandOutcome& before) {
+  if (before.run_id.empty()) return asked_for_another(current, command, before.subject);
+  const auto earlier = DW_TRY(store.load_run(before.run_id));
+  if (!earlier) return false;
+  const Outlook then = DW_TRY(look_at_run(*earlier, call));
+  return asked_for_another(then, command, before.subject);
+}
+
 Result<std::string> rendered_history(const store::LoadedRun& loaded) {
   history::Renderer renderer{loaded.row.run_id, history::Reader::worker};
   std::string list = "[";
@@ -148,8 +159,10 @@ void UpdateAdmission::look(const Call& call, engine::UpdateCommand command, cons
     reply(validation_answer(call, run, std::move(why)));
   };
   if (!command.requested_run) command.requested_run = run;
-  if (decided.reply.repeated && asked_for_another(*outlook, command, decided.reply.subject)) {
-    return refuse(other_arguments(outlook->target, command.request_id));
+  if (decided.reply.repeated) {
+    const auto another = means_another(parts_.store, call, *outlook, command, decided.reply);
+    if (!another) return reply(failed(another.error(), call));
+    if (*another) return refuse(other_arguments(outlook->target, command.request_id));
   }
   // Answered before, or refused in any case.
   if (decided.reply.repeated || !decided.reply.accepted) return go_on(std::move(command));

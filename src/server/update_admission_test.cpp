@@ -260,6 +260,24 @@ TEST_F(AdmittingUpdates, AnEventThatIsDeliveredAgainIsTheSameRequest) {
   EXPECT_THAT(outcome, ElementsAre("goes on to " + first_run));
 }
 
+TEST_F(AdmittingUpdates, AlsoFromTheRecordOfARunBefore) {
+  run({started(), story::update_accepted("u1", "rename", story::command("c1", 1), R"(["ada"])")});
+  auto next = started();
+  history::NamedRequest answered;
+  answered.kind = history::NamedRequest::Kind::update;
+  answered.request_id = "r-1";
+  answered.command = CommandId{"c1"};
+  answered.subject = "u1";
+  answered.run_id = RunId{first_run};
+  next.answered_requests = history::NamedRequests{answered};
+  run({next}, second_run);
+  enlist();
+  admit();
+  EXPECT_THAT(outcome, ElementsAre("goes on to " + second_run));
+  admit(rename("r-1", Value{Value::Array{"grace"}}));
+  EXPECT_EQ(outcome.back(), "409 update_validation_idempotency_conflict");
+}
+
 TEST_F(AdmittingUpdates, ASignalBeforeItIsForTheDecisionThatCounts) {
   run({started(), story::signal_received("s1", "hurry", story::command("c1", 1))});
   enlist();

@@ -531,6 +531,35 @@ class RequestsMadeTwice(WireTest):
                   update_id=first["update_id"])
         self.nothing()
 
+    def test_the_answer_is_the_same_after_the_workflow_has_continued_as_new(self) -> None:
+        self.asked({"type": "open_signal_wait", "signal_name": "approve"})
+        told = self.says(self.control("POST", "/workflows/wf/signal/approve", {"request_id": "r1"}), 202)
+        task = self.poll()
+        self.completed(self.complete(task, {"type": "open_signal_wait", "signal_name": "go on"}), task)
+        body = {"input": [5], "wait_for": "completed", "request_id": "r1"}
+        with ThreadPoolExecutor() as pool:
+            waiting = pool.submit(self.control, "POST", "/workflows/wf/update/raise", body)
+            task = self.poll()
+            self.completed(self.complete(task, {"type": "complete_update", "update_id": task["workflow_update_id"],
+                                                "result": envelope(6)}), task)
+            first = self.says(waiting.result(), 200, outcome="update_completed", result=6, run_id=task["run_id"])
+        self.says(self.control("POST", "/workflows/wf/signal/go%20on", {}), 202)
+        task = self.poll()
+        self.completed(self.complete(task, {"type": "continue_as_new"}), task, "completed")
+        task = self.poll()
+        self.assertNotEqual(task["run_id"], first["run_id"])
+        self.completed(self.complete(task, timer(3600)), task)
+        for _ in range(2):
+            self.says(self.control("POST", "/workflows/wf/signal/approve", {"request_id": "r1"}), 202, repeated=True,
+                      outcome="signal_received", command_id=told["command_id"], run_id=told["run_id"])
+            again = self.says(self.control("POST", "/workflows/wf/update/raise", body), 200, repeated=True, result=6,
+                              update_id=first["update_id"], run_id=first["run_id"])
+            same = ("command_id", "command_sequence", "workflow_sequence", "accepted_at", "applied_at")
+            self.shows(again, **{key: first[key] for key in same})
+            self.restart()
+        self.nothing()
+        self.assertEqual(types(self.history(task["run_id"])), ["StartAccepted", "WorkflowStarted", "TimerScheduled"])
+
     def test_who_cancelled_is_told_so_again(self) -> None:
         run = self.start()
         first, second = self.ask_twice("/workflows/wf/cancel", {"reason": "enough"})
