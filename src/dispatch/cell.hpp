@@ -35,6 +35,12 @@ inline TaskWord word_of(const CompleteTaskJob& job) {
   return job.commands.empty() ? TaskWord::parked : TaskWord::completed;
 }
 
+// Commands of workers elsewhere: a run that begins now declares what is registered now, unless they
+// say themselves what it is.
+std::vector<engine::WorkflowCommand> described(std::vector<engine::WorkflowCommand> commands,
+                                               const Describe& describe,
+                                               const WorkflowStarted& start);
+
 // A start that did not come about.
 inline void answer(StartJob& job, const Error& error) {
   if (job.signal) {

@@ -254,11 +254,17 @@ struct HeartbeatJob {
 struct WatchJob {
   Reply<ClosedRun> reply;
 };
+// What is known of a workflow type on a queue, now: fills in what a run of it declares.
+using Describe =
+    std::function<void(const Namespace& ns, std::string_view queue, std::string_view workflow_type,
+                       engine::Definition& definition)>;
+
 // A worker that holds the code let it go on with the result before anybody had recorded that.
 struct WentAhead {
   std::int64_t seen = 0;  // the last event its code knew of
   Timestamp now;          // what its code took for now
   std::vector<engine::WorkflowCommand> commands;
+  Describe describe = {};  // of runs that they open
 };
 struct FinishActivityJob {
   engine::ActivityOutcome outcome;
@@ -300,15 +306,12 @@ struct ClaimTaskJob {
   engine::WorkerHabit habit = engine::WorkerHabit::waits;
   Reply<std::optional<ClaimedTask>> reply;
 };
-// What is known of a workflow type on a queue, now: fills in what a run of it declares.
-using Describe = std::function<void(const Namespace& ns, std::string_view queue,
-                                    std::string_view workflow_type, engine::Definition& definition)>;
 // It has run the code: these are its commands. None: there was nothing to do, let the run wait.
 struct CompleteTaskJob {
   TaskHolder holder;
   std::vector<engine::WorkflowCommand> commands;
   Reply<TaskAnswer> reply;
-  Describe describe = {};  // of runs that the commands open; without it they declare nothing new
+  Describe describe = {};  // of runs that they open
   // The rest is for native workers.
   std::optional<Timestamp> code_time = {};      // what their code took for now
   std::optional<engine::Blocked> blocked = {};  // instead of commands: code and history do not fit

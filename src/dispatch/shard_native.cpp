@@ -56,7 +56,8 @@ bool Shard::complete_native(Cell& cell, Build& build, InFlight& record,
     block(cell, build, *job.blocked);
     return heard();
   }
-  engine::Progress progress{job.commands, {}, job.spoiled};
+  engine::Progress progress{
+      described(job.commands, job.describe, cell.run.state.start), {}, job.spoiled};
   mark_taken_ids(cell, build, progress);
   auto ctx = context(build.now);
   if (job.code_time) ctx.code_time = std::min(*job.code_time, build.now);
@@ -122,7 +123,8 @@ bool Shard::go_ahead(Cell& cell, Build& build, const FinishActivityJob& job) {
   const bool as_expected =
       build.events.size() == 1 && std::holds_alternative<ActivityCompleted>(build.events.front());
   const std::int64_t seen = cell.run.state.last_sequence;
-  engine::Progress progress{job.ahead->commands, {}, false};
+  engine::Progress progress{
+      described(job.ahead->commands, job.ahead->describe, cell.run.state.start), {}, false};
   mark_taken_ids(cell, build, progress);
   auto decision =
       as_expected ? engine::decide_workflow_task(cell.run, progress.commands, context(build.now))

@@ -28,22 +28,6 @@ constexpr int most_overtaken = 3;
 // A longer history is loaded again for the next task rather than kept.
 constexpr std::int64_t most_kept_bytes = 64 * 1024;
 
-// A run that begins now declares what is registered now, whichever run asked for it.
-std::vector<engine::WorkflowCommand> described(const CompleteTaskJob& job,
-                                               const WorkflowStarted& start) {
-  std::vector<engine::WorkflowCommand> commands = job.commands;
-  for (engine::WorkflowCommand& command : commands) {
-    auto* child = std::get_if<engine::StartChild>(&command);
-    auto* next = std::get_if<engine::ContinueAsNew>(&command);
-    engine::Definition* opens = child ? &child->definition : next ? &next->definition : nullptr;
-    if (!opens || !job.describe) continue;
-    const bool stays = opens->connection.empty() && opens->queue.empty();
-    job.describe(start.ns, stays ? start.queue : opens->queue,
-                 opens->workflow_type.empty() ? start.workflow_type : opens->workflow_type, *opens);
-  }
-  return commands;
-}
-
 std::chrono::seconds pause_after(int failures) {
   const auto pause = first_retry * (1 << std::min(failures - 1, 5));
   return std::min<std::chrono::seconds>(pause, last_retry);
@@ -67,6 +51,21 @@ bool ends(const Event& event, const AttemptId& attempt) {
 }
 
 }  // namespace
+
+std::vector<engine::WorkflowCommand> described(std::vector<engine::WorkflowCommand> commands,
+                                               const Describe& describe,
+                                               const WorkflowStarted& start) {
+  for (engine::WorkflowCommand& command : commands) {
+    auto* child = std::get_if<engine::StartChild>(&command);
+    auto* next = std::get_if<engine::ContinueAsNew>(&command);
+    engine::Definition* opens = child ? &child->definition : next ? &next->definition : nullptr;
+    if (!describe || !opens || opens->described()) continue;
+    const bool stays = opens->connection.empty() && opens->queue.empty();
+    describe(start.ns, stays ? start.queue : opens->queue,
+             opens->workflow_type.empty() ? start.workflow_type : opens->workflow_type, *opens);
+  }
+  return commands;
+}
 
 // ---- offers
 
@@ -127,8 +126,7 @@ void Shard::offer_code(Cell& cell, Build& build) {
   const auto matters = [&](const EventBody& body) {
     return engine::signal_matters(cell.run.state, std::get<SignalReceived>(body).name);
   };
-  const bool only_signals =
-      !build.events.empty() && std::ranges::all_of(build.events, is_signal);
+  const bool only_signals = !build.events.empty() && std::ranges::all_of(build.events, is_signal);
   if (only_signals && std::ranges::none_of(build.events, matters)) return;
   // Signals that whoever holds the task has not seen are found when it is done.
   if (task_held(cell)) {
@@ -327,7 +325,8 @@ bool Shard::complete_task(Cell& cell, Build& build, InFlight& record, const Comp
     job.reply(std::move(no));
     return false;
   };
-  const auto placed = engine::placed(cell.run, described(job, cell.run.state.start), task);
+  const auto placed = engine::placed(
+      cell.run, described(job.commands, job.describe, cell.run.state.start), task);
   if (!placed) return refuse(placed.error());
   auto decision = engine::decide_workflow_task(cell.run, *placed, context(build.now));
   if (!decision) return refuse(decision.error());

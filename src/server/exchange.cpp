@@ -191,6 +191,7 @@ void Exchange::report_task(const RoundPtr& round, std::size_t index) {
                      dispatch::CompleteTaskJob job;
                      job.holder = said.holder;
                      job.commands = std::move(said.commands);
+                     job.describe = as_registered(parts_.workers);
                      job.reply = hear;
                      job.code_time = said.now;
                      job.blocked = std::move(said.blocked);
@@ -231,6 +232,7 @@ void Exchange::report_activity(const RoundPtr& round, std::size_t index) {
         job.answer = hear;
         job.taker = round->taker;
         job.ahead = std::move(round->activities[index].ahead);
+        if (job.ahead) job.ahead->describe = as_registered(parts_.workers);
         parts_.dispatch.finish_activity(**std::move(run), std::move(job));
       });
 }

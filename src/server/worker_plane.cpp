@@ -232,12 +232,7 @@ void WorkerPlane::complete_task(Call call, Reply reply) {
     return reply(too_many_commands(call, read.commands.size()));
   }
   job.commands = std::move(read.commands);
-  job.describe = [this](const Namespace& ns, std::string_view queue, std::string_view type,
-                        engine::Definition& definition) {
-    auto known = parts_.workers.definition(ns, queue, type);
-    definition.fingerprint = std::move(known.fingerprint);
-    definition.declared = std::move(known.declared);
-  };
+  job.describe = as_registered(parts_.workers);
   with_run(call, call.match["task"], reply,
            [this, call, job = std::move(job), reply](dispatch::RunAddress run) mutable {
              job.reply = [this, call, reply = std::move(reply),

@@ -299,6 +299,15 @@ Result<QueryQuestion> question_about(const store::LoadedRun& run, const Call& ca
 
 // ---- reports
 
+dispatch::Describe as_registered(const Workers& workers) {
+  return [&workers](const Namespace& ns, std::string_view queue, std::string_view type,
+                    engine::Definition& definition) {
+    auto known = workers.definition(ns, queue, type);
+    definition.fingerprint = std::move(known.fingerprint);
+    definition.declared = std::move(known.declared);
+  };
+}
+
 dispatch::TaskHolder read_holder(Fields& fields, std::string_view wire_id) {
   dispatch::TaskHolder holder;
   holder.task = task_of(wire_id);

@@ -41,6 +41,9 @@ Result<Answer> history_page(const store::LoadedRun& run, HistoryPage page, Histo
 Result<QueryQuestion> question_about(const store::LoadedRun& run, const Call& call,
                                      const Payload& arguments);
 
+// For runs that a worker's commands open: what the workers of their queue declare.
+dispatch::Describe as_registered(const Workers& workers);
+
 // ---- reports
 
 dispatch::TaskHolder read_holder(Fields& fields, std::string_view wire_id);

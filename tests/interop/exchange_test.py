@@ -97,6 +97,16 @@ class Rounds(ExchangeTest):
         self.assertEqual((again["recorded"], "went_on" in again), (True, False), "its result is known; the rest is history")
         self.assertEqual(types(self.history(self.run_id)).count("WorkflowCompleted"), 1)
 
+    def test_a_child_whose_code_is_another_workers_declares_what_that_registered(self) -> None:
+        self.register("p1", supported_workflow_types=["billed"],
+                      workflow_command_contracts={"billed": {"queries": [], "signals": ["approve"], "updates": []}})
+        work = self.lent()
+        child = {"type": "start_child", "step": 2, "definition": {"workflow_type": "billed"}, "arguments": envelope([])}
+        answer = self.says(self.exchange(activity_tasks=[self.ended(work, child)], want={}), 200)
+        self.shows(answer["activity_tasks"][0], went_on=True)
+        started = self.poll(worker="p1")["history_events"][1]["payload"]
+        self.assertEqual(started["declared_signals"], ["approve"])
+
     def test_an_answer_that_was_not_heard_comes_again_with_its_activity(self) -> None:
         report = self.said(self.at_first_task(), GREET)
         [work] = self.says(self.exchange(workflow_tasks=[report]), 200)["tasks"]["activity"]
