@@ -2,6 +2,7 @@
 // event: nobody is told of every commit, so rows are looked at now and then while somebody waits.
 #pragma once
 #include "core/clock.hpp"
+#include "core/executor.hpp"
 #include "server/front_desk.hpp"
 #include "server/run_look.hpp"
 
