@@ -35,13 +35,15 @@ void Namespaces::restore(std::span<const store::Document> documents) {
   read(documents);
   const bool kept = std::ranges::count(documents, parts_.default_name, &store::Document::id) > 0;
   if (kept) return;
-  parts_.writer.post([this] {
-    const Answer put_there = put(parts_.default_name, *find_entry(parts_.default_name), 200);
-    if (put_there.status == 200) return;
+  // Whoever begins to serve may fail at it, and be gone before this is written.
+  parts_.writer.post([&store = parts_.store, name = parts_.default_name,
+                      body = written(*find_entry(parts_.default_name))] {
+    const auto done = store.put_document({std::string{namespace_kind}, {}, name, body});
+    if (done) return;
     spdlog::warn(
-        "the default namespace could not be written down, and is made again at the next "
-        "start: namespace={} error={}",
-        parts_.default_name, to_json(Value{put_there.body}));
+        "the default namespace could not be written down, and is made anew at the next start: {} "
+        "namespace={}",
+        done.error().message, name);
   });
 }
 

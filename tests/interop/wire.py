@@ -17,6 +17,7 @@ VERSION = "1.19"
 VERSION_HEADER = "X-Durable-Workflow-Protocol-Version"
 QUEUE = "by-hand"
 PATIENCE = 20  # seconds, for what is about to come
+UNREADABLE = {"unsupported_payload_codec", "invalid_payload_framing", "unsupported_payload_schema"}
 
 
 # ---- payloads and commands
@@ -143,7 +144,10 @@ class WireTest(unittest.TestCase):
         return body
 
     def invalid(self, answer: Answer, *paths: str) -> None:
-        body = self.refused(answer, 422, "validation_failed")
+        """Payloads that cannot be read give the refusal its reason, when nothing else is wrong."""
+        codes = {text.split(":")[0] for texts in answer.body.get("errors", {}).values() for text in texts}
+        reason = codes.pop() if len(codes) == 1 and codes <= UNREADABLE else "validation_failed"
+        body = self.refused(answer, 422, reason)
         self.assertEqual(sorted(body["errors"]), sorted(paths), answer)
         self.assertEqual(body["errors"], body["validation_errors"])
         self.assertTrue(all(texts and all(texts) for texts in body["errors"].values()), answer)
