@@ -104,8 +104,7 @@ std::string run_due(const DueOptions& options) {
       .field("all_started_seconds", rounded(all_started))
       .field("fires_per_second", rounded(options.due / all_started))
       .field("commits", after.commits - before.commits)
-      .field("rows_per_fire",
-             rounded(static_cast<double>(after.rows - before.rows) / options.due))
+      .field("rows_per_fire", rounded(static_cast<double>(after.rows - before.rows) / options.due))
       .field("commits_while_nothing_was_due", before.commits - quiet_before.commits)
       .field("created_per_second", rounded(created / std::max(fill_seconds, 0.001)))
       .field("cpu_us_per_fire", rounded((process_cpu_seconds() - cpu) * 1e6 / options.due));

@@ -91,9 +91,9 @@ Outcome<Value::Map> calendar_definition(const Given&, Value::Map body) {
 }
 
 bool names_days(const Given& given) {
-  return std::ranges::any_of(std::initializer_list<std::string_view>{"dates", "dates-file",
-                                                                     "rules-file"},
-                             [&](std::string_view name) { return given.was_said(name); });
+  return std::ranges::any_of(
+      std::initializer_list<std::string_view>{"dates", "dates-file", "rules-file"},
+      [&](std::string_view name) { return given.was_said(name); });
 }
 
 Outcome<Value::Map> new_calendar(const Given& given, Value::Map body) {
@@ -343,7 +343,7 @@ std::vector<Command> calendar_commands() {
   Command show = about_calendar("calendar:show", "schedule:calendar:show", "Show a calendar", "GET",
                                 "Calendar");
   show.examples = {"dw calendar:show us-federal-holidays-2026", "dw calendar show closed --json"};
-  return {list_calendars_command(), create_calendar_command(), show,
+  return {list_calendars_command(),  create_calendar_command(), show,
           update_calendar_command(), delete_calendar_command(), clone_calendar_command(),
           expand_calendar_command(), import_calendar_command()};
 }

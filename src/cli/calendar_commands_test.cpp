@@ -46,16 +46,15 @@ class CalendarCommands : public testing::Test {
 };
 
 TEST_F(CalendarCommands, AreSpokenInEveryForm) {
-  for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"calendar:show", "closed"},
-        {"calendar", "show", "closed"},
-        {"calendars", "show", "closed"},
-        {"schedule:calendar:show", "closed"},
-        {"schedule", "calendar", "show", "closed"},
-        {"schedules", "calendar", "show", "closed"},
-        {"schedule:calendar", "show", "closed"},
-        {"schedules:calendar", "show", "closed"},
-        {"schedule", "calendar:show", "closed"}}) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"calendar:show", "closed"},
+                                                {"calendar", "show", "closed"},
+                                                {"calendars", "show", "closed"},
+                                                {"schedule:calendar:show", "closed"},
+                                                {"schedule", "calendar", "show", "closed"},
+                                                {"schedules", "calendar", "show", "closed"},
+                                                {"schedule:calendar", "show", "closed"},
+                                                {"schedules:calendar", "show", "closed"},
+                                                {"schedule", "calendar:show", "closed"}}) {
     EXPECT_EQ(sent_by(words), "GET /api/calendars/closed");
   }
   EXPECT_EQ(sent_by({"--namespace", "blue", "schedule", "--json", "calendar", "list"}),
@@ -65,11 +64,11 @@ TEST_F(CalendarCommands, AreSpokenInEveryForm) {
 }
 
 TEST_F(CalendarCommands, DaysComeFromTheLineAndFromFiles) {
-  EXPECT_EQ(sent_by({"calendar:create", "--name=closed", "--kind=skip_dates", "--timezone=UTC",
-                     "--dates=2026-12-24, 2026-12-31", "--dates", "2027-01-01",
-                     "--except=2026-12-31"}),
-            R"(POST /api/calendars {"name":"closed","kind":"skip_dates","timezone":"UTC",)"
-            R"("dates":["2026-12-24","2026-12-31","2027-01-01"],"except":["2026-12-31"]})");
+  EXPECT_EQ(
+      sent_by({"calendar:create", "--name=closed", "--kind=skip_dates", "--timezone=UTC",
+               "--dates=2026-12-24, 2026-12-31", "--dates", "2027-01-01", "--except=2026-12-31"}),
+      R"(POST /api/calendars {"name":"closed","kind":"skip_dates","timezone":"UTC",)"
+      R"("dates":["2026-12-24","2026-12-31","2027-01-01"],"except":["2026-12-31"]})");
   const auto days = file("days.txt", "# ours\n2026-06-12  # party\n\n2026-06-13,2026-06-14\r\n");
   EXPECT_EQ(sent_by({"calendar:create", "--name=x", "--dates-file", days}),
             R"(POST /api/calendars {"name":"x","dates":["2026-06-12","2026-06-13","2026-06-14"]})");
@@ -93,10 +92,10 @@ TEST_F(CalendarCommands, RulesComeAloneOrWithAWholeCalendar) {
 
 TEST_F(CalendarCommands, FilesOfOtherProgramsAreSentAsTheyAre) {
   const auto ics = file("days.ics", "BEGIN:VCALENDAR\nEND:VCALENDAR\n");
-  EXPECT_EQ(sent_by({"calendar:import", ics, "--name=x", "--timezone=UTC",
-                     "--take-what-is-understood"}),
-            R"(POST /api/calendars/import {"ics":"BEGIN:VCALENDAR\nEND:VCALENDAR\n","name":"x",)"
-            R"("timezone":"UTC","take_what_is_understood":true})");
+  EXPECT_EQ(
+      sent_by({"calendar:import", ics, "--name=x", "--timezone=UTC", "--take-what-is-understood"}),
+      R"(POST /api/calendars/import {"ics":"BEGIN:VCALENDAR\nEND:VCALENDAR\n","name":"x",)"
+      R"("timezone":"UTC","take_what_is_understood":true})");
   EXPECT_EQ(sent_by({"calendar:create", "--name=x", "--ics", ics}),
             R"(POST /api/calendars {"name":"x","ics":"BEGIN:VCALENDAR\nEND:VCALENDAR\n"})");
   expect_refused_here({"calendar:import", file("latin1.ics", "caf\xe9")}, "is not UTF-8 text");

@@ -94,7 +94,7 @@ Transport lazy_transport(const ClientIo& io, const Connection& connection) {
         *transport = io.connect({.url = url, .verify_tls = verify});
       } catch (const EngineError& error) {
         return Error{error.code(), fmt::format("'{}' is no server's URL: {}",
-                                             client::without_user_info(url), error.what())};
+                                               client::without_user_info(url), error.what())};
       }
     }
     return (*transport)(std::move(request));
@@ -108,9 +108,9 @@ FailureContext context_of(const Command& command, const Given& given, const std:
   if (command.scope == Scope::in_namespace) context.ns = ns;
   for (const auto& [name, key] :
        {std::pair{"workflow-id", "workflow_id"}, std::pair{"run-id", "run_id"},
-        std::pair{"schedule-id", "schedule_id"},
-        std::pair{"signal-name", "signal_name"}, std::pair{"query-name", "query_name"},
-        std::pair{"update-name", "update_name"}, std::pair{"request-id", "request_id"}}) {
+        std::pair{"schedule-id", "schedule_id"}, std::pair{"signal-name", "signal_name"},
+        std::pair{"query-name", "query_name"}, std::pair{"update-name", "update_name"},
+        std::pair{"request-id", "request_id"}}) {
     if (const auto text = given.text(name); !text.empty() && given.all(name).size() == 1) {
       context.subject.emplace_back(key, text);
     }

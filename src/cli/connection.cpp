@@ -151,8 +151,8 @@ Outcome<OutputMode> resolve_output(const Given& given, const std::optional<std::
 
 Value effective_config(const Connection& connection) {
   const bool authenticated = !connection.token.empty();
-  const Value server = sourced("value", client::without_user_info(connection.server),
-                               connection.server_source);
+  const Value server =
+      sourced("value", client::without_user_info(connection.server), connection.server_source);
   const std::string& from = connection.profile_source;
   return Value::Map{
       {"contract",

@@ -21,8 +21,8 @@ class ExplainCommand : public testing::Test {
 };
 
 TEST_F(ExplainCommand, ShowsWordsTimesAndWhatClocksDo) {
-  const Ran ran = explain({"--local", "--cron=30 2 * * *", "--timezone=Europe/Berlin",
-                           "--count=2"});
+  const Ran ran =
+      explain({"--local", "--cron=30 2 * * *", "--timezone=Europe/Berlin", "--count=2"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out,
             "at 02:30 every day (Europe/Berlin)\n"
@@ -64,8 +64,7 @@ TEST_F(ExplainCommand, ForMachinesItIsOneDocumentOrOneTimeALine) {
   EXPECT_EQ(*answer.find("valid"), Value{true});
   EXPECT_EQ(*answer.find("words"), Value{"every hour, shifted by 5 minutes"});
   EXPECT_EQ(answer.find("next_fires")->if_array()->size(), 5u);
-  const Ran lines =
-      explain({"--local", "--interval=PT1H", "--count=2", "--output=jsonl"});
+  const Ran lines = explain({"--local", "--interval=PT1H", "--count=2", "--output=jsonl"});
   EXPECT_EQ(lines.out,
             R"({"utc":"2026-10-24T13:00:00Z","local":"2026-10-24T13:00:00","offset":"+00:00",)"
             R"("zone_abbrev":"UTC","calendar":"allow","dst":null})"

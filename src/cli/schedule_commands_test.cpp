@@ -44,10 +44,10 @@ TEST(ScheduleCommands, InspectIsDescribe) {
 TEST(ScheduleCreate, SeveralTimesMakeOneSpec) {
   ClientStory story;
   story.answers(R"({"schedule_id":"s","outcome":"created"})", 201);
-  const auto ran = story.run({"schedule:create", "-t", "w", "-c", "0 9 * * *", "--cron=0 18 * * *",
-                              "--interval=PT1H", "--interval=P1D", "--offset=PT5M",
-                              "--timezone=Asia/Tokyo", "--calendar=weekends", "--label=a=b",
-                              "--missed-fire=skip"});
+  const auto ran =
+      story.run({"schedule:create", "-t", "w", "-c", "0 9 * * *", "--cron=0 18 * * *",
+                 "--interval=PT1H", "--interval=P1D", "--offset=PT5M", "--timezone=Asia/Tokyo",
+                 "--calendar=weekends", "--label=a=b", "--missed-fire=skip"});
   EXPECT_EQ(ran.code, 0);
   EXPECT_THAT(ran.out, StartsWith("Schedule created: s\n"));
   const Value body = value_in(story.sent.at(0).body);
@@ -73,8 +73,9 @@ TEST(ScheduleCreate, ADryRunTellsTheTimesAndSendsNothing) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("at 02:30 on weekdays"));
   EXPECT_THAT(ran.out, HasSubstr("Nothing was created."));
-  const auto told = story.run({"schedule:create", "-t", "w", "--interval=PT1H", "--dry-run",
-                               "--json"}).document();
+  const auto told =
+      story.run({"schedule:create", "-t", "w", "--interval=PT1H", "--dry-run", "--json"})
+          .document();
   EXPECT_EQ(told.find("next_fires")->if_array()->size(), 5u);
   EXPECT_EQ(*told.find("outcome"), Value{"dry_run"});
   EXPECT_TRUE(story.sent.empty());
@@ -183,9 +184,10 @@ TEST(ScheduleTrigger, AStartThatFailsIsNoFailureOfTheServer) {
 }
 
 TEST(ScheduleBackfill, WantsBothEndsOrABeginning) {
-  for (const std::vector<std::string>& words :
-       {std::vector<std::string>{}, {"--start-time=2026-04-20"},
-        {"--since=2026-04-20", "--end-time=2026-04-21"}, {"--since=soon"}}) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{},
+                                                {"--start-time=2026-04-20"},
+                                                {"--since=2026-04-20", "--end-time=2026-04-21"},
+                                                {"--since=soon"}}) {
     ClientStory story;
     std::vector<std::string> all{"schedule:backfill", "s"};
     all.insert(all.end(), words.begin(), words.end());
@@ -212,9 +214,9 @@ TEST(ScheduleBackfill, SaysWhatWasThereBefore) {
   story.answers(R"({"schedule_id":"s","results":[
       {"fire_time":"2026-04-20T00:00:00Z","outcome":"started","workflow_id":"w"},
       {"fire_time":"2026-04-21T00:00:00Z","outcome":"skipped","reason":"schedule_slot_exists"}]})");
-  EXPECT_THAT(story.run({"schedule:backfill", "s", "--start-time=2026-04-20",
-                         "--end-time=2026-04-22"}).out,
-              HasSubstr("Dispatched 1 run(s) (skipped 1 already-backfilled)."));
+  EXPECT_THAT(
+      story.run({"schedule:backfill", "s", "--start-time=2026-04-20", "--end-time=2026-04-22"}).out,
+      HasSubstr("Dispatched 1 run(s) (skipped 1 already-backfilled)."));
 }
 
 // proves: S-50
@@ -246,8 +248,8 @@ TEST(ScheduleEvaluate, FailsWhenAScheduleFailed) {
 // ---- guards
 
 TEST(ScheduleCondition, WrongShapesAreFoundBeforeAnythingIsSent) {
-  for (const char* filter : {"[]", R"({"status":{"eq":1}})", R"({"/a":{"eq":1,"lt":2}})",
-                             R"({"/a":{"like":1}})", "{"}) {
+  for (const char* filter :
+       {"[]", R"({"status":{"eq":1}})", R"({"/a":{"eq":1,"lt":2}})", R"({"/a":{"like":1}})", "{"}) {
     ClientStory story;
     EXPECT_EQ(story.run({"schedule:condition", "set", "s", "--filter", filter}).code, 2) << filter;
     EXPECT_TRUE(story.sent.empty()) << filter;
@@ -315,8 +317,7 @@ TEST(SchedulePreview, SkippingEverythingIsNoFailure) {
   EXPECT_EQ(ran.code, 0);
   EXPECT_THAT(ran.out, HasSubstr("calendar"));
   EXPECT_THAT(ran.out, HasSubstr("--horizon-days"));
-  EXPECT_EQ(story.sent.at(0).target,
-            "/api/schedules/s/preview?next=10&from=2026-04-20T00:00:00Z");
+  EXPECT_EQ(story.sent.at(0).target, "/api/schedules/s/preview?next=10&from=2026-04-20T00:00:00Z");
 }
 
 // ---- records

@@ -162,8 +162,9 @@ Value run_started_by(Task& task, const Value& action) {
                        {"closed_at", Value{}},
                        {"status", "gone"},
                        {"duration_ms", Value{}}}};
-  const auto found = task.session.ask({.target = fmt::format(
-      "/workflows/{}/runs/{}", escape_segment(workflow), escape_segment(run))});
+  const auto found =
+      task.session.ask({.target = fmt::format("/workflows/{}/runs/{}", escape_segment(workflow),
+                                              escape_segment(run))});
   // Retention let go of it, which is no reason to hide the others.
   if (!found) return row;
   set_entry(row, "status", text_of(*found, "status"));
@@ -197,30 +198,30 @@ Outcome<Value::Map> dispatches_only(const Given&, Value::Map body) {
 }
 
 Command runs_command() {
-  return {.name = "schedule:runs",
-          .summary = "List the runs that a schedule started, the newest first",
-          .arguments = {which_schedule()},
-          .options = {{.name = "limit",
-                       .help = "At most so many",
-                       .kind = Kind::whole,
-                       .key = "limit",
-                       .letter = 'l',
-                       .fallback = "20",
-                       .most = 50}},
-          .method = "GET",
-          .path = "/schedules/{schedule-id}/actions",
-          .view = {.list = "runs",
-                   .things = "runs",
-                   .columns = {{"Run ID", "run_id"},
-                               {"Workflow ID", "workflow_id"},
-                               {"Started", "started_at"},
-                               {"Completed", "closed_at"},
-                               {"Status", "status", Format::status},
-                               {"Duration (ms)", "duration_ms"}}},
-          .examples = {"dw schedule:runs nightly",
-                       "dw schedule runs nightly --limit=5 --output=jsonl"},
-          .shape = dispatches_only,
-          .run = run_runs};
+  return {
+      .name = "schedule:runs",
+      .summary = "List the runs that a schedule started, the newest first",
+      .arguments = {which_schedule()},
+      .options = {{.name = "limit",
+                   .help = "At most so many",
+                   .kind = Kind::whole,
+                   .key = "limit",
+                   .letter = 'l',
+                   .fallback = "20",
+                   .most = 50}},
+      .method = "GET",
+      .path = "/schedules/{schedule-id}/actions",
+      .view = {.list = "runs",
+               .things = "runs",
+               .columns = {{"Run ID", "run_id"},
+                           {"Workflow ID", "workflow_id"},
+                           {"Started", "started_at"},
+                           {"Completed", "closed_at"},
+                           {"Status", "status", Format::status},
+                           {"Duration (ms)", "duration_ms"}}},
+      .examples = {"dw schedule:runs nightly", "dw schedule runs nightly --limit=5 --output=jsonl"},
+      .shape = dispatches_only,
+      .run = run_runs};
 }
 
 // ---- health
@@ -264,28 +265,28 @@ Outcome<Value::Map> large_pages(const Given&, Value::Map body) {
 }
 
 Command health_command() {
-  return {.name = "schedule:health",
-          .summary = "Tell which schedules are late",
-          .options = {{.name = "workflow-type",
-                       .help = "Only of this workflow type",
-                       .key = "workflow_type",
-                       .letter = 't'}},
-          .method = "GET",
-          .path = "/schedules",
-          .view = {.list = "schedules",
-                   .things = "schedules",
-                   .columns = {{"ID", "schedule_id"},
-                               {"Type", "workflow_type"},
-                               {"Cron", "spec.cron_expressions"},
-                               {"Interval", "interval"},
-                               {"Last Run", "last_fired_at"},
-                               {"Next Run", "next_fire_at"},
-                               {"Health", "health", Format::status}}},
-          .examples = {"dw schedule:health",
-                       "dw schedules health --workflow-type=shop.sync --json"},
-          .exits = "1 when a schedule is MISSED: two occurrences passed and nothing was done.",
-          .shape = large_pages,
-          .run = run_health};
+  return {
+      .name = "schedule:health",
+      .summary = "Tell which schedules are late",
+      .options = {{.name = "workflow-type",
+                   .help = "Only of this workflow type",
+                   .key = "workflow_type",
+                   .letter = 't'}},
+      .method = "GET",
+      .path = "/schedules",
+      .view = {.list = "schedules",
+               .things = "schedules",
+               .columns = {{"ID", "schedule_id"},
+                           {"Type", "workflow_type"},
+                           {"Cron", "spec.cron_expressions"},
+                           {"Interval", "interval"},
+                           {"Last Run", "last_fired_at"},
+                           {"Next Run", "next_fire_at"},
+                           {"Health", "health", Format::status}}},
+      .examples = {"dw schedule:health", "dw schedules health --workflow-type=shop.sync --json"},
+      .exits = "1 when a schedule is MISSED: two occurrences passed and nothing was done.",
+      .shape = large_pages,
+      .run = run_health};
 }
 
 }  // namespace

@@ -53,10 +53,10 @@ TEST(ScheduleHealth, AChangeBeginsAnewUnlessItOnlyFailed) {
   const std::string old = R"("last_fired_at":"2026-04-01T09:00:00Z",
       "next_fire_at":"2026-04-20T09:00:00Z","updated_at":"2026-04-17T09:00:00Z")";
   EXPECT_EQ(health_at("2026-04-17T10:00:00Z", old), Health::ok);
-  EXPECT_EQ(health_at("2026-04-17T10:00:00Z",
-                      old + R"(,"info":{"recent_actions":[{"outcome":"failed",
+  EXPECT_EQ(
+      health_at("2026-04-17T10:00:00Z", old + R"(,"info":{"recent_actions":[{"outcome":"failed",
                           "fired_at":"2026-04-17T09:00:00Z"}]})"),
-            Health::missed);
+      Health::missed);
 }
 
 TEST(ScheduleHealth, PausedAndNeverRanHaveNamesOfTheirOwn) {

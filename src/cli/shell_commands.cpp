@@ -25,11 +25,11 @@ struct Completed {
 std::vector<Completed> completed_commands(const std::vector<LocalCommand>& local) {
   std::vector<Completed> all;
   for (const Command& command : catalogue()) {
-    Completed& one = all.emplace_back(
-        Completed{std::string{command.name}, std::string{command.summary}, {}});
+    Completed& one =
+        all.emplace_back(Completed{std::string{command.name}, std::string{command.summary}, {}});
     for (const Option* option : options_of(command)) {
-      one.words.push_back({std::string{option->name}, option->choices, option->letter,
-                           option->kind != Kind::flag});
+      one.words.push_back(
+          {std::string{option->name}, option->choices, option->letter, option->kind != Kind::flag});
     }
   }
   for (const LocalCommand& command : local) {
@@ -123,13 +123,11 @@ std::string fish_script(const std::vector<Completed>& commands) {
     text += fmt::format("complete -c dw -n __fish_use_subcommand -a '{}' -d '{}'\n", command.name,
                         command.summary);
     for (const auto& word : command.words) {
-      text += fmt::format("complete -c dw -n '__fish_seen_subcommand_from {}' -l {}{}{}{}\n",
-                          command.name, word.name,
-                          word.letter != 0 ? fmt::format(" -s {}", word.letter) : "",
-                          word.takes_value ? " -r" : "",
-                          word.choices.empty()
-                              ? ""
-                              : fmt::format(" -a '{}'", fmt::join(word.choices, " ")));
+      text += fmt::format(
+          "complete -c dw -n '__fish_seen_subcommand_from {}' -l {}{}{}{}\n", command.name,
+          word.name, word.letter != 0 ? fmt::format(" -s {}", word.letter) : "",
+          word.takes_value ? " -r" : "",
+          word.choices.empty() ? "" : fmt::format(" -a '{}'", fmt::join(word.choices, " ")));
     }
   }
   return text;

@@ -156,7 +156,7 @@ class Pool : public Executor, public std::enable_shared_from_this<Pool> {
   Links busy_;
   // Most recently used last: what is not needed gathers at the front and expires there.
   Links idle_;
-  std::deque<ExchangePtr> waiting_;  // only while max_connections are busy
+  std::deque<ExchangePtr> waiting_;              // only while max_connections are busy
   std::list<boost::asio::system_timer> timers_;  // of what was posted for later
   bool stopping_ = false;
 

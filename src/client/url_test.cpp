@@ -59,9 +59,9 @@ TEST(Url, SaysWhatIsWrongWithIt) {
 }
 
 TEST(Url, ShowsNoPassword) {
-  for (const char* text : {"https://me:s3cr3t@host", "https://me:p@s3cr3t@host:1", "me:s3cr3t@host",
-                           "https://me:s3cr3t/more@host", "https://me:p/s3cr3t@host",
-                           "ftp://me:s3cr3t@host"}) {
+  for (const char* text :
+       {"https://me:s3cr3t@host", "https://me:p@s3cr3t@host:1", "me:s3cr3t@host",
+        "https://me:s3cr3t/more@host", "https://me:p/s3cr3t@host", "ftp://me:s3cr3t@host"}) {
     EXPECT_THAT(without_user_info(text), Not(HasSubstr("s3cr3t"))) << text;
     EXPECT_THAT(without_user_info(text), HasSubstr("@host")) << text;
     EXPECT_THAT(parse_url(text).error().message, Not(HasSubstr("s3cr3t"))) << text;

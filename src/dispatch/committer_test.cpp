@@ -92,7 +92,7 @@ TEST_F(CommitterTest, WhileMoreIsToBeDecidedTheWriterCommits) {
 
 TEST_F(CommitterTest, WhatCameMeanwhileIsLeftToTheWriter) {
   decider_.decides({"c1"});
-  here_.step();             // would commit next
+  here_.step();              // would commit next
   decider_.decides({"c2"});  // but somebody waits
   here_.run();
   EXPECT_THAT(decider_.told, IsEmpty());

@@ -325,8 +325,8 @@ bool Shard::complete_task(Cell& cell, Build& build, InFlight& record, const Comp
     job.reply(std::move(no));
     return false;
   };
-  const auto placed = engine::placed(
-      cell.run, described(job.commands, job.describe, cell.run.state.start), task);
+  const auto placed =
+      engine::placed(cell.run, described(job.commands, job.describe, cell.run.state.start), task);
   if (!placed) return refuse(placed.error());
   auto decision = engine::decide_workflow_task(cell.run, *placed, context(build.now));
   if (!decision) return refuse(decision.error());

@@ -152,8 +152,8 @@ Value replayed(const std::string& bundle, const VerifyOptions& options) {
 
 Verdict judge(const std::string& path, const VerifyOptions& options) {
   const std::string text = read_all(path);
-  const std::string key = options.signing_key.empty() ? v2_variable("HISTORY_EXPORT_SIGNING_KEY")
-                                                      : options.signing_key;
+  const std::string key =
+      options.signing_key.empty() ? v2_variable("HISTORY_EXPORT_SIGNING_KEY") : options.signing_key;
   return {path, bundle::verify_bundle(text, {.signing_key = key}), replayed(text, options)};
 }
 

@@ -103,8 +103,8 @@ int run_doctor(const DoctorOptions& options) {
     fmt::print(stderr, "dw: {}\n", store.error().message);
     return 2;
   }
-  auto snapshot = views::backend_snapshot(config_of(options, *store, place.store.empty()),
-                                          SystemClock{}.now());
+  auto snapshot =
+      views::backend_snapshot(config_of(options, *store, place.store.empty()), SystemClock{}.now());
   const Files files = files_of_a_server();
   if (connections(files) < files.wanted) {
     snapshot.issues.push_back({"process", views::Severity::warning, "file_limit_low",

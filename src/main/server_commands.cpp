@@ -253,8 +253,8 @@ int run_dev_server(const DevServerOptions& options) {
   Registry registry;
   register_samples(registry);
   Serving how = serving(*settings);
-  how.store = unwrap(store_path_made(scratch ? StorePlace{scratch->path(), {}}
-                                             : with_environment(options.place)));
+  how.store = unwrap(
+      store_path_made(scratch ? StorePlace{scratch->path(), {}} : with_environment(options.place)));
   how.auth.driver = server::Auth::Driver::none;
   how.http.port = static_cast<unsigned short>(options.port);
   how.http.max_connections =

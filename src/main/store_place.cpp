@@ -52,9 +52,10 @@ void require_store(const std::string& path) {
   if (fs::exists(path)) return;
   throw EngineError{
       {ErrorCode::not_found,
-       fmt::format("cannot open the store '{}': there is none; name one with --store (DW_STORE), or "
-                   "its directory with --data-dir (DW_DATA_DIR)",
-                   path)}};
+       fmt::format(
+           "cannot open the store '{}': there is none; name one with --store (DW_STORE), or "
+           "its directory with --data-dir (DW_DATA_DIR)",
+           path)}};
 }
 
 }  // namespace dw::app

@@ -44,9 +44,9 @@ std::string any_canonical_field(unsigned least, unsigned most) {
 }
 
 RC_GTEST_PROP(Canonical, IsReadAgainAsWhatItWas, ()) {
-  const auto written = fmt::format(
-      "{} {} {} {} {}", any_canonical_field(0, 59), any_canonical_field(0, 23),
-      any_canonical_field(1, 31), any_canonical_field(1, 12), any_canonical_field(0, 6));
+  const auto written = fmt::format("{} {} {} {} {}", any_canonical_field(0, 59),
+                                   any_canonical_field(0, 23), any_canonical_field(1, 31),
+                                   any_canonical_field(1, 12), any_canonical_field(0, 6));
   const auto parsed = parse_cron(written);
   RC_PRE(std::holds_alternative<Cron>(parsed));  // else it never fires
   const auto text = cron_text(std::get<Cron>(parsed));
@@ -66,8 +66,7 @@ TEST(Canonical, LengthsNameEachUnitOnce) {
 }
 
 RC_GTEST_PROP(Canonical, ALengthIsReadAgainAsWhatItWas, ()) {
-  const chrono::seconds length{
-      *rc::gen::inRange<std::int64_t>(0, longest_interval.count() + 1)};
+  const chrono::seconds length{*rc::gen::inRange<std::int64_t>(0, longest_interval.count() + 1)};
   const auto parsed = parse_duration(duration_text(length));
   RC_ASSERT(std::holds_alternative<WrittenDuration>(parsed));
   RC_ASSERT(std::get<WrittenDuration>(parsed).length == length);

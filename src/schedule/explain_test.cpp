@@ -15,8 +15,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-ExplainQuestion asking(std::vector<std::string> crons, std::string_view zone,
-                       std::string_view from, std::size_t count = 3) {
+ExplainQuestion asking(std::vector<std::string> crons, std::string_view zone, std::string_view from,
+                       std::size_t count = 3) {
   ExplainQuestion question;
   question.spec = {.cron_expressions = std::move(crons), .timezone = std::string{zone}};
   question.zone = shared_zone(zone);
@@ -40,23 +40,22 @@ std::vector<std::string_view> codes(const Explanation& explanation) {
 TEST(Explain, SaysEverythingAboutASpec) {
   const auto explanation =
       explain(asking({"30 2 * * *"}, "Europe/Berlin", "2026-03-27T12:00:00Z", 3));
-  EXPECT_EQ(
-      to_json(to_value(explanation)),
-      R"-({"valid":true,"words":"at 02:30 every day (Europe/Berlin)",)-"
-      R"("canonical":{"cron_expressions":["30 2 * * *"],"intervals":[],)"
-      R"("timezone":"Europe/Berlin"},"next_fires":[)"
-      R"({"utc":"2026-03-28T01:30:00Z","local":"2026-03-28T02:30:00","offset":"+01:00",)"
-      R"("zone_abbrev":"CET","calendar":"allow","dst":null},)"
-      R"({"utc":"2026-03-29T01:00:00Z","local":"2026-03-29T03:00:00","offset":"+02:00",)"
-      R"("zone_abbrev":"CEST","calendar":"allow","dst":"gap"},)"
-      R"({"utc":"2026-03-30T00:30:00Z","local":"2026-03-30T02:30:00","offset":"+02:00",)"
-      R"("zone_abbrev":"CEST","calendar":"allow","dst":null}],)"
-      R"("interval_seconds_min":84600,"warnings":[)"
-      R"({"code":"dst_gap","path":"cron_expressions.0","text":"on 2026-03-29 the clocks of )"
-      R"(Europe/Berlin skip a time it names: it fires when they go on"},)"
-      R"({"code":"dst_fold","path":"cron_expressions.0","text":"on 2026-10-25 the clocks of )"
-      R"(Europe/Berlin show a time it names twice: it fires the first time only"}],)"
-      R"("errors":[]})");
+  EXPECT_EQ(to_json(to_value(explanation)),
+            R"-({"valid":true,"words":"at 02:30 every day (Europe/Berlin)",)-"
+            R"("canonical":{"cron_expressions":["30 2 * * *"],"intervals":[],)"
+            R"("timezone":"Europe/Berlin"},"next_fires":[)"
+            R"({"utc":"2026-03-28T01:30:00Z","local":"2026-03-28T02:30:00","offset":"+01:00",)"
+            R"("zone_abbrev":"CET","calendar":"allow","dst":null},)"
+            R"({"utc":"2026-03-29T01:00:00Z","local":"2026-03-29T03:00:00","offset":"+02:00",)"
+            R"("zone_abbrev":"CEST","calendar":"allow","dst":"gap"},)"
+            R"({"utc":"2026-03-30T00:30:00Z","local":"2026-03-30T02:30:00","offset":"+02:00",)"
+            R"("zone_abbrev":"CEST","calendar":"allow","dst":null}],)"
+            R"("interval_seconds_min":84600,"warnings":[)"
+            R"({"code":"dst_gap","path":"cron_expressions.0","text":"on 2026-03-29 the clocks of )"
+            R"(Europe/Berlin skip a time it names: it fires when they go on"},)"
+            R"({"code":"dst_fold","path":"cron_expressions.0","text":"on 2026-10-25 the clocks of )"
+            R"(Europe/Berlin show a time it names twice: it fires the first time only"}],)"
+            R"("errors":[]})");
 }
 
 TEST(Explain, TheFirstTimeIsStrictlyAfterTheOneAsked) {
@@ -80,9 +79,9 @@ TEST(Explain, EveryMistakeIsToldWithItsPlace) {
     told.push_back(text_in(error, "path") + " " + text_in(error, "code"));
     EXPECT_NE(text_in(error, "text"), "");
   }
-  EXPECT_THAT(told, ElementsAre("cron_expressions.1 invalid_cron_expression",
-                                "intervals.0.every interval_not_positive",
-                                "timezone invalid_timezone"));
+  EXPECT_THAT(told,
+              ElementsAre("cron_expressions.1 invalid_cron_expression",
+                          "intervals.0.every interval_not_positive", "timezone invalid_timezone"));
   EXPECT_EQ(text_in((*value.find("errors")->if_array())[0], "field"), "minute");
 }
 
@@ -93,9 +92,9 @@ TEST(Explain, OneOfTwoKindsOfDaysIsEnough) {
 }
 
 TEST(Explain, ACalendarSaysWhichTimesItSkips) {
-  const auto july = explain(with_seed(
-      asking({"0 12 * * *"}, "America/New_York", "2026-07-02T00:00:00Z", 3),
-      "us-federal-holidays-2026"));
+  const auto july =
+      explain(with_seed(asking({"0 12 * * *"}, "America/New_York", "2026-07-02T00:00:00Z", 3),
+                        "us-federal-holidays-2026"));
   std::vector<bool> allowed;
   for (const auto& fire : july.next_fires) allowed.push_back(fire.allowed);
   EXPECT_THAT(allowed, ElementsAre(true, false, true)) << "the 3rd is observed";
@@ -103,8 +102,8 @@ TEST(Explain, ACalendarSaysWhichTimesItSkips) {
   const auto saturdays =
       with_seed(asking({"0 12 * * 1"}, "UTC", "2026-01-01T00:00:00Z"), "weekends");
   EXPECT_THAT(codes(explain(saturdays)), Contains("calendar_blocks_all"));
-  const auto later = with_seed(asking({"0 12 * * *"}, "UTC", "2060-01-01T00:00:00Z"),
-                               "tr-public-holidays");
+  const auto later =
+      with_seed(asking({"0 12 * * *"}, "UTC", "2060-01-01T00:00:00Z"), "tr-public-holidays");
   EXPECT_THAT(codes(explain(later)), Contains("calendar_table_exhausted"));
   EXPECT_THAT(codes(explain(later)), Not(Contains("calendar_blocks_all")));
 }

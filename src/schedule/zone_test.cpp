@@ -205,7 +205,8 @@ TEST(ZoneFile, OfLaterVersionsHasALineThatGoesOn) {
   EXPECT_EQ(none->offset_at(second_of("2100-01-01T00:00:00Z")), chrono::hours{2});
 }
 
-// Found by the fuzzer: the rule knows what it says itself of the time before, which the file denies.
+// Found by the fuzzer: the rule knows what it says itself of the time before, which the file
+// denies.
 TEST(ZoneFile, KnowsWhatWasBeforeItsLastChangeThoughTheRuleChangesThenToo) {
   const auto zone = parse_zone("Test/New", new_file("\nXXX0EDT4,0/0,J365/23\n"));
   ASSERT_TRUE(zone.has_value()) << zone.error().message;

@@ -15,19 +15,20 @@ class ChangingCalendars : public CalendarStory {
  protected:
   static std::string quoted(std::string_view text) { return to_json(Value{text}); }
   Answer import(std::string_view ics, std::string_view more = "") {
-    return ask("POST", "calendars/import",
-               fmt::format(R"({{"name":"imported","kind":"skip_dates","timezone":"Europe/Istanbul",)"
-                           R"("ics":{}{}}})",
-                           quoted(ics), more));
+    return ask(
+        "POST", "calendars/import",
+        fmt::format(R"({{"name":"imported","kind":"skip_dates","timezone":"Europe/Istanbul",)"
+                    R"("ics":{}{}}})",
+                    quoted(ics), more));
   }
 };
 
 TEST_F(ChangingCalendars, NobodyIsToldBeforeItIsKept) {
   std::optional<Answer> answer;
-  calendars.serve(call_of("POST", "calendars",
-                          R"({"name":"a","kind":"skip_dates","timezone":"UTC","dates":[]})",
-                          "default"),
-                  [&](Answer given) { answer = std::move(given); });
+  calendars.serve(
+      call_of("POST", "calendars",
+              R"({"name":"a","kind":"skip_dates","timezone":"UTC","dates":[]})", "default"),
+      [&](Answer given) { answer = std::move(given); });
   EXPECT_FALSE(answer);
   EXPECT_EQ(calendars.find(Namespace{"default"}, "a"), nullptr);
   work_off();
@@ -47,9 +48,9 @@ TEST_F(ChangingCalendars, EveryMistakeIsNamedWithItsCodeAndPlace) {
   EXPECT_THAT(
       problems_in(ask("POST", "calendars", R"({"name":"x","kind":"skip_dates","timezone":"UTC"})")),
       ElementsAre("calendar_empty "));
-  EXPECT_THAT(problems_in(ask("POST", "calendars",
-                              R"({"kind":"skip_dates","timezone":"UTC","dates":[]})")),
-              ElementsAre("invalid_value name"));
+  EXPECT_THAT(
+      problems_in(ask("POST", "calendars", R"({"kind":"skip_dates","timezone":"UTC","dates":[]})")),
+      ElementsAre("invalid_value name"));
   EXPECT_THAT(problems_in(ask("POST", "calendars", R"({"name":"a\nb","kind":"skip_dates",
                               "timezone":"UTC","dates":[],"colour":"red"})")),
               ElementsAre("invalid_value colour", "invalid_value name"));
@@ -60,9 +61,9 @@ TEST_F(ChangingCalendars, ANameIsTakenOnceInANamespace) {
   const auto id = make("company");
   make("company", R"(["2026-05-05"])", "elsewhere");
   const auto again = [&](std::string_view name) {
-    return ask("POST", "calendars",
-               fmt::format(R"({{"name":"{}","kind":"skip_dates","timezone":"UTC","dates":[]}})",
-                           name));
+    return ask(
+        "POST", "calendars",
+        fmt::format(R"({{"name":"{}","kind":"skip_dates","timezone":"UTC","dates":[]}})", name));
   };
   expect_refused(again("company"), 409, "calendar_already_exists");
   expect_refused(again(id), 409, "calendar_already_exists");
@@ -162,8 +163,8 @@ TEST_F(ChangingCalendars, OneThatNobodyUsesIsDeletedAndItsNameIsFree) {
 
 TEST_F(ChangingCalendars, ANamespaceHasRoomForAThousand) {
   for (std::size_t i = 0; i < most_calendars; ++i) make(fmt::format("c{}", i), "[]");
-  const auto one_more = ask(
-      "POST", "calendars", R"({"name":"more","kind":"skip_dates","timezone":"UTC","dates":[]})");
+  const auto one_more = ask("POST", "calendars",
+                            R"({"name":"more","kind":"skip_dates","timezone":"UTC","dates":[]})");
   expect_refused(one_more, 422, "calendar_limit_reached");
   make("more", "[]", "elsewhere");
   ask("DELETE", "calendars/c7");
@@ -209,9 +210,9 @@ TEST_F(ChangingCalendars, WhatIsNotUnderstoodIsRefusedWithItsLineUnlessItMayBeLe
 }
 
 TEST_F(ChangingCalendars, AFileMayComeWithAnOrdinaryCreate) {
-  const auto made = ask(
-      "POST", "calendars", fmt::format(R"({{"timezone":"Europe/Istanbul","ics":{}}})",
-                                       quoted(holidays)));
+  const auto made =
+      ask("POST", "calendars",
+          fmt::format(R"({{"timezone":"Europe/Istanbul","ics":{}}})", quoted(holidays)));
   ASSERT_EQ(made.status, 201) << text_of(made);
   EXPECT_EQ(text_at(made, "name"), "Holidays") << "what the file calls itself";
 }

@@ -142,8 +142,9 @@ TEST_F(FindingCalendars, TheyOutliveTheProcess) {
   const auto id = make("company");
   make("other", R"(["2026-05-05"])", "elsewhere");
   const auto broken = [&](std::string_view document_id, std::string_view body) {
-    store.put_document({std::string{calendar_kind}, Namespace{"default"}, std::string{document_id},
-                        std::string{body}})
+    store
+        .put_document({std::string{calendar_kind}, Namespace{"default"}, std::string{document_id},
+                       std::string{body}})
         .value();
   };
   broken("odd", "{]");

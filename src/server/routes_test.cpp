@@ -64,8 +64,7 @@ TEST(Routes, WhatIsNotThereIsOfThePlaneItWouldBeIn) {
 }
 
 TEST(Routes, OtherTargetsAreNoPaths) {
-  for (const auto* target :
-       {"", "*", "/", "/apis/x", "http://host/api/health"}) {
+  for (const auto* target : {"", "*", "/", "/apis/x", "http://host/api/health"}) {
     EXPECT_FALSE(parse_path(target)) << target;
   }
 }

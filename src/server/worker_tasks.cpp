@@ -375,7 +375,9 @@ Answer told_about_task(const Call& call, const dispatch::TaskAnswer& answer,
        {"recorded", false},
        {"run_id", answer.run_id.view()},
        {"run_status", history::to_string(answer.status)},
-       {"task_status", closed ? "cancelled" : answer.held ? "leased" : "ready"},
+       {"task_status", closed        ? "cancelled"
+                       : answer.held ? "leased"
+                                     : "ready"},
        {"lease_owner", word_or_null(answer.lease_owner)},
        {"lease_expires_at", time_or_null(answer.lease_expires_at)},
        {"current_attempt", answer.attempt}});
