@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include <stdexcept>
+
 namespace dw::server {
 namespace {
 
@@ -17,11 +19,13 @@ class Recorder final : public Service {
  public:
   void serve(Call call, Reply reply) override {
     calls.push_back(call);
+    if (breaks) throw std::runtime_error{"secret detail"};
     if (trouble) return reply(failed(*trouble, call));
     reply({202, {{"outcome", "signal_received"}}});
   }
   std::vector<Call> calls;
   std::optional<Error> trouble;
+  bool breaks = false;
 };
 
 class AtTheDesk : public ::testing::Test {
@@ -87,6 +91,15 @@ TEST_F(AtTheDesk, WhoeverIsTurnedAwayForNowIsToldWhenToComeBack) {
     EXPECT_THAT(response.headers,
                 Contains(AllOf(Field(&Header::name, "Retry-After"), Field(&Header::value, "1"))));
   }
+}
+
+TEST_F(AtTheDesk, WhatBreaksIsToldInTheEnvelopeAndWithoutDetails) {
+  service.breaks = true;
+  const auto response = ask(post(approve));
+  EXPECT_EQ(response.status, 500);
+  EXPECT_EQ(text(response, "reason"), "server_error");
+  EXPECT_EQ(*body(response).find("control_plane")->find("operation"), Value{"signal"});
+  EXPECT_EQ(response.body.find("secret detail"), std::string::npos);
 }
 
 TEST_F(AtTheDesk, WrapsAnswersBelowWorkflowsInTheEnvelopeClientsCheck) {
