@@ -132,7 +132,7 @@ YearsOfChanges changes_around(const PosixRule::Daylight& daylight, chrono::secon
                               chrono::year year) {
   YearsOfChanges changes;
   auto* next = changes.begin();
-  for (int distance = -2; distance <= 2; ++distance) {
+  for (int distance = -3; distance <= 3; ++distance) {
     const auto of = year + chrono::years{distance};
     *next++ = {date_of(daylight.begins, of) + daylight.begins.time - standard, daylight.offset};
     *next++ = {date_of(daylight.ends, of) + daylight.ends.time - daylight.offset, standard};

@@ -51,9 +51,10 @@ struct PosixRule {
 
 Result<PosixRule> parse_posix_rule(std::string_view text);
 
-// The changes around one year, in order of time: of two years before it to two years after it, so
-// that whatever instant of the year is asked for, there is a change before and behind it.
-using YearsOfChanges = std::array<Transition, 10>;
+// The changes around one year, in order of time: of three years before it to three years after it.
+// A change may be written for a neighbouring year, so those at either end need not be all there
+// are.
+using YearsOfChanges = std::array<Transition, 14>;
 YearsOfChanges changes_around(const PosixRule::Daylight& daylight, chrono::seconds standard,
                               chrono::year year);
 

@@ -1,5 +1,6 @@
 #include "schedule/zone.hpp"
 
+#include "core/assert.hpp"
 #include "schedule/tzif.hpp"
 
 #include <fmt/format.h>
@@ -31,17 +32,43 @@ struct Change {
   chrono::seconds after;
 };
 
-// What really changes, of changes that follow one another: returns how many. The first and the last
-// are not judged, since what may overrule them is out of sight.
-std::size_t real_changes(const YearsOfChanges& changes, std::array<Change, 10>& real) {
+// What really changes around a year, in order of time. Of changes at the same instant the last one
+// holds. The outermost years are not judged, since what may overrule them is out of sight.
+struct RealChanges {
+  std::array<Change, std::tuple_size_v<YearsOfChanges>> changes;
   std::size_t count = 0;
-  chrono::seconds offset = changes.front().offset;
-  for (std::size_t i = 1; i + 1 < changes.size(); ++i) {
-    if (changes[i + 1].at == changes[i].at || changes[i].offset == offset) continue;
-    real[count++] = {changes[i].at, offset, changes[i].offset};
-    offset = changes[i].offset;
+  chrono::seconds offset;  // in the end
+};
+RealChanges real_changes(const PosixRule& rule, chrono::year year) {
+  const auto all = changes_around(*rule.daylight, rule.standard, year);
+  constexpr std::size_t unjudged = 2;
+  std::size_t i = unjudged;
+  const auto overruled = [&] { return all[i + 1].at == all[i].at; };
+  while (i + unjudged < all.size() && overruled()) ++i;
+  RealChanges real{{}, 0, all[i].offset};
+  for (++i; i + unjudged < all.size(); ++i) {
+    if (overruled() || all[i].offset == real.offset) continue;
+    real.changes[real.count++] = {all[i].at, real.offset, all[i].offset};
+    real.offset = all[i].offset;
   }
-  return count;
+  return real;
+}
+
+// Years that are two apart see every change between them. A rule that changes nothing in a whole
+// cycle never does.
+constexpr int years_in_sight = 2;
+constexpr int years_of_cycle = 400;
+
+// A rule whose changes cancel each other out, as when daylight time ends as it begins, is one
+// without any.
+void drop_what_never_changes(PosixRule& rule) {
+  if (!rule.daylight) return;
+  RealChanges real;
+  for (int year = 1970; year < 1970 + years_of_cycle; year += years_in_sight) {
+    real = real_changes(rule, chrono::year{year});
+    if (real.count > 0) return;
+  }
+  rule = {real.offset, {}};
 }
 
 }  // namespace
@@ -73,25 +100,29 @@ Period Zone::period_at(chrono::sys_seconds at) const {
 }
 
 Period Zone::period_by_rule(chrono::sys_seconds at) const {
-  const PosixRule::Daylight& daylight = *rule_.daylight;
   const auto cycles = chrono::floor<chrono::days>(at).time_since_epoch().count();
   const auto shift = calendar_cycle * (cycles / 146'097 - (cycles % 146'097 < 0 ? 1 : 0));
   const chrono::sys_seconds within = at - shift;
   const auto year = chrono::year_month_day{chrono::floor<chrono::days>(within)}.year();
 
-  std::array<Change, 10> changes;
-  const auto count = real_changes(changes_around(daylight, rule_.standard, year), changes);
-  // A rule may cancel itself out; then there is daylight time all year.
-  Period period{always, forever, daylight.offset, daylight.offset, daylight.offset};
-  for (std::size_t i = 0; i < count; ++i) {
-    if (changes[i].at > within) {
-      period.end = changes[i].at + shift;
-      period.after = changes[i].after;
-      break;
+  // Nearly every rule changes twice a year; some only in years with a fifth Monday in February.
+  std::optional<Change> last, next;
+  const auto look_at = [&](chrono::year seen) {
+    const RealChanges real = real_changes(rule_, seen);
+    for (std::size_t i = 0; i < real.count; ++i) {
+      const Change& change = real.changes[i];
+      if (change.at <= within && (!last || change.at > last->at)) last = change;
+      if (change.at > within && (!next || change.at < next->at)) next = change;
     }
-    period = {changes[i].at + shift, forever, changes[i].before, changes[i].after,
-              changes[i].after};
+  };
+  look_at(year);
+  for (int away = years_in_sight; away <= years_of_cycle && !(last && next);
+       away += years_in_sight) {
+    if (!last) look_at(year - chrono::years{away});
+    if (!next) look_at(year + chrono::years{away});
   }
+  DW_ASSERT(last && next, "a zone keeps no rule that never changes");
+  Period period{last->at + shift, next->at + shift, last->before, last->after, next->after};
   // The rule has no say before the last change that is listed.
   const auto& listed = data_.transitions;
   if (!listed.empty() && period.begin <= listed.back().at) {
@@ -146,6 +177,7 @@ Result<Zone> make_zone(std::string name, ZoneData data) {
     auto rule = parse_posix_rule(data.footer);
     if (!rule) return bad_zone(name, rule.error().message);
     zone.rule_ = *rule;
+    drop_what_never_changes(zone.rule_);
   }
   zone.name_ = std::move(name);
   zone.data_ = std::move(data);

@@ -144,6 +144,28 @@ TEST(PosixRule, ThatCancelsItselfOutNeverChanges) {
   EXPECT_EQ(zone->next_transition(second_of("2050-06-01T00:00:00Z")), std::nullopt);
 }
 
+TEST(PosixRule, WhoseDaylightTimeEndsAsItBeginsHasNone) {
+  const auto zone = make_zone("Test/Never", {.footer = "AAA0BBB,M1.4.1,M1.4.1/3"});
+  EXPECT_EQ(zone->offset_at(second_of("2050-06-01T00:00:00Z")), chrono::seconds{0});
+  EXPECT_EQ(zone->next_transition(second_of("2050-06-01T00:00:00Z")), std::nullopt);
+}
+
+// Daylight time from the last Monday of a month to the fourth of the next year's: a year in which
+// both are one day has none.
+TEST(PosixRule, ThatChangesInFewYearsIsFollowedToTheNextOne) {
+  const auto in_january = make_zone("Test/Some", {.footer = "AAA0BBB,M1.5.1,M1.4.1/3"});
+  EXPECT_EQ(in_january->next_transition(second_of("1970-06-01T00:00:00Z")),
+            (Transition{second_of("1972-01-31T02:00:00Z"), chrono::hours{1}}));
+  // Once in twenty-eight years, and not in 2100.
+  const auto in_february = make_zone("Test/Rare", {.footer = "AAA0BBB,M2.5.1,M2.4.1/3"});
+  const Period before = in_february->period_at(second_of("2090-06-01T00:00:00Z"));
+  EXPECT_EQ(before.begin, second_of("2073-02-27T02:00:00Z"));
+  EXPECT_EQ(before.end, second_of("2112-02-29T02:00:00Z"));
+  const Period during = in_february->period_at(before.end);
+  EXPECT_EQ(during.begin, before.end);
+  EXPECT_EQ(during.end, second_of("2113-02-27T02:00:00Z"));
+}
+
 TEST(PosixRule, IsRefusedWhenItIsNone) {
   for (const char* rule :
        {"E5", "EST", "EST5EDT", "EST5EDT,M3.2.0", "EST5EDT,M13.2.0,M11.1.0",
