@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t longest_operation_name = 256;
 constexpr std::size_t longest_request_id = 255;
-constexpr std::size_t most_waiting_reads = 2'000;
 constexpr auto update_patience = std::chrono::seconds{10};
 
 void replace(Value::Map& body, std::string_view key, Value value) {
@@ -140,7 +139,7 @@ std::optional<Answer> bad_name(const Call& call) {
 }  // namespace
 
 ControlPlane::ControlPlane(ControlPlaneParts parts)
-    : parts_(std::move(parts)), ulids_(parts_.random) {}
+    : parts_(std::move(parts)), reads_(parts_.reader), ulids_(parts_.random) {}
 
 void ControlPlane::serve(Call call, Reply reply) {
   switch (call.operation()) {
@@ -276,31 +275,14 @@ void ControlPlane::serve(Call call, Reply reply) {
 
 void ControlPlane::reading(const Call& call, Reply reply,
                            Answer (ControlPlane::*read)(const Call&)) {
-  reading_for(call, std::move(reply),
+  reads_.post(call, std::move(reply),
               [this, call, read](const Reply& answer) { answer((this->*read)(call)); });
-}
-
-// One after the other, and not without end: whoever waits too long asks again, which helps nobody.
-void ControlPlane::reading_for(const Call& call, Reply reply,
-                               std::function<void(Reply reply)> read) {
-  if (waiting_reads_.fetch_add(1) >= most_waiting_reads) {
-    --waiting_reads_;
-    return reply(refusal(
-        429, "overloaded",
-        fmt::format("{} requests wait to be read for; try again in a moment", most_waiting_reads)));
-  }
-  parts_.reader.post([this, client = call.without_body(), reply = std::move(reply),
-                      read = std::move(read)]() mutable {
-    --waiting_reads_;
-    if (client.hung_up()) return reply(refusal(503, "unavailable", "the caller hung up"));
-    read(std::move(reply));
-  });
 }
 
 // A run that is named must be one of this workflow's; nobody else is asked, and nothing recorded.
 void ControlPlane::if_there(const Call& call, Reply reply, std::function<void(Reply reply)> then) {
   if (!run_of(call)) return then(std::move(reply));
-  reading_for(call, std::move(reply), [this, call = call.without_body(), then](Reply answer) {
+  reads_.post(call, std::move(reply), [this, call = call.without_body(), then](Reply answer) {
     const auto instance = parts_.store.find_instance(instance_of(call));
     if (!instance) return answer(failed(instance.error(), call));
     if (!*instance) return answer(no_such_instance(call));

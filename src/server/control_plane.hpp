@@ -12,11 +12,11 @@
 #include "server/rollouts.hpp"
 #include "server/search_attributes.hpp"
 #include "server/update_admission.hpp"
+#include "server/waiting_reads.hpp"
 #include "server/workers.hpp"
 
 #include <dw/registry.hpp>
 
-#include <atomic>
 #include <mutex>
 
 namespace dw::server {
@@ -89,11 +89,10 @@ class ControlPlane final : public Service {
 
   // Runs `read` where reading may take its time.
   void reading(const Call& call, Reply reply, Answer (ControlPlane::*read)(const Call&));
-  void reading_for(const Call& call, Reply reply, std::function<void(Reply reply)> read);
   void if_there(const Call& call, Reply reply, std::function<void(Reply reply)> then);
 
   ControlPlaneParts parts_;
-  std::atomic<std::size_t> waiting_reads_{0};
+  WaitingReads reads_;
   std::mutex mutex_;
   UlidSource ulids_;  // guarded by mutex_
 };
