@@ -149,6 +149,9 @@ const std::string& terms_of(const Promise& promise) {
 std::string body_text(Answer answer) {
   if (!answer.document.empty()) return std::move(answer.document);
   std::string text = to_json(Value{std::move(answer.body)});
+  std::size_t length = text.size();
+  for (const auto& [name, json] : answer.written) length += name.size() + json.size() + 4;
+  text.reserve(length);
   for (const auto& [name, json] : answer.written) {
     text.pop_back();
     if (text.size() > 1) text += ',';

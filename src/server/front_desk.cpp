@@ -145,8 +145,15 @@ void FrontDesk::handle(Request request, Respond respond) {
     return respond({200, {{"Content-Type", "application/json"}}, cluster_info_});
   }
   Service& service = plane == Plane::worker ? worker_ : control_;
-  const auto reply = [respond = std::move(respond), plane, subject](Answer answer) {
-    respond(finished(std::move(answer), plane, subject));
+  // In one piece: a reply goes through many hands.
+  struct Asker {
+    Respond respond;
+    Plane plane;
+    Subject subject;
+  };
+  const auto asker = std::make_shared<const Asker>(Asker{std::move(respond), plane, subject});
+  const Reply reply = [asker](Answer answer) {
+    asker->respond(finished(std::move(answer), asker->plane, asker->subject));
   };
   try {
     service.serve(std::move(call), reply);

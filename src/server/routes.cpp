@@ -1,5 +1,8 @@
 #include "server/routes.hpp"
 
+#include <algorithm>
+#include <unordered_map>
+
 namespace dw::server {
 namespace {
 
@@ -174,21 +177,45 @@ std::string_view next_part(std::string_view& rest, char separator) {
   return part;
 }
 
-using Captured = decltype(Match::captured);
+// A route with its pattern taken apart.
+struct Trail {
+  const Route* route;
+  std::vector<std::string_view> parts;
+};
 
-bool fits(std::string_view pattern, const std::vector<std::string>& segments, Captured& captured) {
-  captured.clear();
-  for (const std::string& segment : segments) {
-    if (pattern.empty()) return false;
-    const auto part = next_part(pattern, '/');
-    if (part.starts_with('{')) {
-      if (segment.empty()) return false;
-      captured.emplace_back(part.substr(1, part.size() - 2), segment);
-    } else if (part != segment) {
-      return false;
+bool is_capture(std::string_view part) {
+  return part.starts_with('{');
+}
+
+// Those of the table whose pattern begins with that word, as every pattern does with some word.
+std::span<const Trail> trails_from(std::string_view first) {
+  static const auto all = [] {
+    std::unordered_map<std::string_view, std::vector<Trail>> trails;
+    for (const Route& route : table) {
+      Trail trail{&route, {}};
+      for (auto rest = route.pattern; !rest.empty();) trail.parts.push_back(next_part(rest, '/'));
+      trails[trail.parts.front()].push_back(std::move(trail));
     }
+    return trails;
+  }();
+  const auto found = all.find(first);
+  return found == all.end() ? std::span<const Trail>{} : found->second;
+}
+
+bool fits(const Trail& trail, const std::vector<std::string>& segments) {
+  return std::ranges::equal(trail.parts, segments, [](std::string_view part, const auto& segment) {
+    return is_capture(part) ? !segment.empty() : part == segment;
+  });
+}
+
+decltype(Match::captured) captured_by(const Trail& trail,
+                                      const std::vector<std::string>& segments) {
+  decltype(Match::captured) captured;
+  for (std::size_t i = 0; i < trail.parts.size(); ++i) {
+    const auto part = trail.parts[i];
+    if (is_capture(part)) captured.emplace_back(part.substr(1, part.size() - 2), segments[i]);
   }
-  return pattern.empty();
+  return captured;
 }
 
 }  // namespace
@@ -234,19 +261,18 @@ std::string_view Match::operator[](std::string_view name) const {
 
 Match match(std::string_view method, const Path& path) {
   Match found;
-  if (!path.segments.empty()) {
-    const std::string& first = path.segments.front();
-    if (first == "workflows") found.plane = Plane::workflows;
-    if (first == "worker") found.plane = Plane::worker;
-  }
-  Captured captured;
-  for (const Route& route : table) {
-    if (!fits(route.pattern, path.segments, captured)) continue;
+  if (path.segments.empty()) return found;
+  const std::string& first = path.segments.front();
+  if (first == "workflows") found.plane = Plane::workflows;
+  if (first == "worker") found.plane = Plane::worker;
+  for (const Trail& trail : trails_from(first)) {
+    if (!fits(trail, path.segments)) continue;
+    const Route& route = *trail.route;
     const bool asked_for = route.method == method;
     if (found.nearest && !asked_for) continue;
     found.nearest = &route;
     found.plane = route.plane;
-    found.captured = std::move(captured);
+    found.captured = captured_by(trail, path.segments);
     found.known_path = path.sound;
     if (!asked_for) continue;
     if (path.sound) found.route = &route;

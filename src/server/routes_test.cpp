@@ -87,6 +87,10 @@ TEST(Routes, NoTwoAnswerToTheSameRequest) {
   }
 }
 
+TEST(Routes, BeginWithAWordByWhichTheyAreFound) {
+  for (const Route& route : routes()) EXPECT_FALSE(route.pattern.starts_with('{')) << route.pattern;
+}
+
 TEST(QueryValue, IsTheFirstOfItsNameDecoded) {
   EXPECT_EQ(query_value("a=1&b=x%20y+z&b=2", "b"), "x y z");
   EXPECT_EQ(query_value("a=1&b", "b"), "");

@@ -23,6 +23,10 @@ Answer too_many_commands(const Call& call, std::size_t count) {
                   {"configured_limit", static_cast<std::int64_t>(most_commands)}});
 }
 
+std::shared_ptr<const Call> shared(Call call) {
+  return std::make_shared<const Call>(std::move(call));
+}
+
 }  // namespace
 
 WorkerPlane::WorkerPlane(WorkerPlaneParts parts)
@@ -45,27 +49,27 @@ void WorkerPlane::serve(Call call, Reply reply) {
     case Operation::exchange:
       return exchange(std::move(call), std::move(reply));
     case Operation::poll_workflow_task:
-      return poll_workflow_work(call, std::move(reply));
+      return poll_workflow_work(shared(std::move(call)), std::move(reply));
     case Operation::poll_activity_task:
-      return poll(call, {WorkKind::activity}, std::move(reply));
+      return poll(shared(std::move(call)), {WorkKind::activity}, std::move(reply));
     case Operation::poll_query_task:
-      return poll(call, {WorkKind::query}, std::move(reply));
+      return poll(shared(std::move(call)), {WorkKind::query}, std::move(reply));
     case Operation::poll_update_validation_task:
-      return poll(call, {WorkKind::update_validation}, std::move(reply));
+      return poll(shared(std::move(call)), {WorkKind::update_validation}, std::move(reply));
     case Operation::workflow_task_history:
-      return task_history(call, std::move(reply));
+      return task_history(shared(std::move(call)), std::move(reply));
     case Operation::complete_workflow_task:
-      return complete_task(std::move(call), std::move(reply));
+      return complete_task(shared(std::move(call)), std::move(reply));
     case Operation::fail_workflow_task:
-      return fail_task(std::move(call), std::move(reply));
+      return fail_task(shared(std::move(call)), std::move(reply));
     case Operation::heartbeat_workflow_task:
-      return heartbeat_task(std::move(call), std::move(reply));
+      return heartbeat_task(shared(std::move(call)), std::move(reply));
     case Operation::complete_activity_task:
-      return finish_activity(std::move(call), false, std::move(reply));
+      return finish_activity(shared(std::move(call)), false, std::move(reply));
     case Operation::fail_activity_task:
-      return finish_activity(std::move(call), true, std::move(reply));
+      return finish_activity(shared(std::move(call)), true, std::move(reply));
     case Operation::heartbeat_activity_task:
-      return heartbeat_activity(std::move(call), std::move(reply));
+      return heartbeat_activity(shared(std::move(call)), std::move(reply));
     case Operation::complete_query_task:
       return settle(call, parts_.queries.complete(call), reply);
     case Operation::fail_query_task:
@@ -149,12 +153,12 @@ void WorkerPlane::exchange(Call call, Reply reply) {
 
 // ---- reports
 
-void WorkerPlane::with_run(const Call& call, std::string_view task_id, Reply reply, At then) {
-  held_.find(call.ns, task_of(task_id),
-             [call, id = std::string{task_id}, reply = std::move(reply),
+void WorkerPlane::with_run(const SharedCall& call, Reply reply, At then) {
+  held_.find(call->ns, task_of(call->match["task"]),
+             [call, reply = std::move(reply),
               then = std::move(then)](Result<std::optional<dispatch::RunAddress>> run) {
-               if (!run) return reply(failed(run.error(), call));
-               if (!*run) return reply(no_such_task(call, id));
+               if (!run) return reply(failed(run.error(), *call));
+               if (!*run) return reply(no_such_task(*call, call->match["task"]));
                then(**std::move(run));
              });
 }
@@ -165,9 +169,9 @@ void WorkerPlane::settle(const Call& call, Answer answer, const Reply& reply) {
   reply(std::move(answer));
 }
 
-void WorkerPlane::task_history(const Call& call, Reply reply) {
-  Fields fields{call};
-  const auto holder = read_holder(fields, call.match["task"]);
+void WorkerPlane::task_history(const SharedCall& call, Reply reply) {
+  Fields fields{*call};
+  const auto holder = read_holder(fields, call->match["task"]);
   const bool native = fields.flag("native");
   const auto token = native ? std::string{} : fields.required_text("next_history_page_token", 255);
   const auto wish = read_history_wish(fields);
@@ -179,32 +183,31 @@ void WorkerPlane::task_history(const Call& call, Reply reply) {
   }
   const auto read = [this, call, native, page = *page, wish, reply](const RunId& run) {
     const auto loaded = parts_.store.load_run(run);
-    if (!loaded) return reply(failed(loaded.error(), call));
+    if (!loaded) return reply(failed(loaded.error(), *call));
     if (!*loaded) {
       return reply(refusal(404, "history_not_available",
-                           fmt::format("the run of task {} is gone", call.match["task"])));
+                           fmt::format("the run of task {} is gone", call->match["task"])));
     }
     if (native) return reply({200, {}, {{"history", native_history(**loaded)}}});
     auto answer = history_page(**loaded, page, wish);
-    if (!answer) return reply(failed(answer.error(), call));
-    answer->body.emplace_back("task_id", call.match["task"]);
-    answer->body.emplace_back("workflow_task_attempt", *call.field("workflow_task_attempt"));
+    if (!answer) return reply(failed(answer.error(), *call));
+    answer->body.emplace_back("task_id", call->match["task"]);
+    answer->body.emplace_back("workflow_task_attempt", *call->field("workflow_task_attempt"));
     reply(*std::move(answer));
   };
   // Only for whoever holds the task, who shows thereby that it is alive.
-  with_run(call, call.match["task"], reply,
-           [this, call, holder, read, reply](dispatch::RunAddress run) {
-             const RunId id = run.run_id;
-             parts_.dispatch.hold_task(
-                 std::move(run),
-                 {holder, [this, call, read, id, reply](Result<dispatch::TaskAnswer> answer) {
-                    if (!answer) return reply(failed(answer.error(), call));
-                    if (!answer->recorded) {
-                      return reply(told_about_lease(call, *answer));
-                    }
-                    parts_.reader.post([read, id] { read(id); });
-                  }});
-           });
+  with_run(call, reply, [this, call, holder, read, reply](dispatch::RunAddress run) {
+    const RunId id = run.run_id;
+    parts_.dispatch.hold_task(
+        std::move(run),
+        {holder, [this, call, read, id, reply](Result<dispatch::TaskAnswer> answer) {
+           if (!answer) return reply(failed(answer.error(), *call));
+           if (!answer->recorded) {
+             return reply(told_about_lease(*call, *answer));
+           }
+           parts_.reader.post([read, id] { read(id); });
+         }});
+  });
 }
 
 Answer WorkerPlane::told(const Call& call, const dispatch::TaskAnswer& answer,
@@ -221,113 +224,112 @@ Answer WorkerPlane::told(const Call& call, const dispatch::TaskAnswer& answer,
            {"reason", answer.reason}}};
 }
 
-void WorkerPlane::complete_task(Call call, Reply reply) {
-  Fields fields{call};
+void WorkerPlane::complete_task(const SharedCall& call, Reply reply) {
+  Fields fields{*call};
   dispatch::CompleteTaskJob job;
-  job.holder = read_holder(fields, call.match["task"]);
-  auto read = read_commands(call.field("commands"));
+  job.holder = read_holder(fields, call->match["task"]);
+  auto read = read_commands(call->field("commands"));
   fields.also_wrong(std::move(read.errors));
   if (!fields.fine()) return reply(fields.errors());
   if (read.commands.size() > most_commands) {
-    return reply(too_many_commands(call, read.commands.size()));
+    return reply(too_many_commands(*call, read.commands.size()));
   }
   job.commands = std::move(read.commands);
   job.describe = as_registered(parts_.workers);
-  with_run(call, call.match["task"], reply,
+  with_run(call, reply,
            [this, call, job = std::move(job), reply](dispatch::RunAddress run) mutable {
              job.reply = [this, call, reply = std::move(reply),
                           task = job.holder.task](Result<dispatch::TaskAnswer> answer) {
-               if (!answer) return reply(failed(answer.error(), call));
+               if (!answer) return reply(failed(answer.error(), *call));
                if (answer->recorded) {
                  held_.forget(task);
-                 memory_.forget(std::string{call.match["task"]});
+                 memory_.forget(std::string{call->match["task"]});
                }
-               reply(told(call, *answer, "completed"));
+               reply(told(*call, *answer, "completed"));
              };
              parts_.dispatch.complete_task(std::move(run), std::move(job));
            });
 }
 
-void WorkerPlane::fail_task(Call call, Reply reply) {
-  Fields fields{call};
-  const auto holder = read_holder(fields, call.match["task"]);
-  auto read = read_failure(call.field("failure"));
+void WorkerPlane::fail_task(const SharedCall& call, Reply reply) {
+  Fields fields{*call};
+  const auto holder = read_holder(fields, call->match["task"]);
+  auto read = read_failure(call->field("failure"));
   fields.also_wrong(std::move(read.errors));
   if (!fields.fine()) return reply(fields.errors());
   // "There is nothing to do": the task is done, and the run waits for what it waits for.
   const bool parks = read.failure.exception_type == "WorkflowTaskWaitingForHistory";
-  with_run(call, call.match["task"], reply,
-           [this, call, holder, parks, reply](dispatch::RunAddress run) {
-             auto then = [this, call, parks, reply](Result<dispatch::TaskAnswer> answer) {
-               if (!answer) return reply(failed(answer.error(), call));
-               if (answer->recorded) memory_.forget(std::string{call.match["task"]});
-               reply(told(call, *answer, parks ? "waiting_for_history" : "failed"));
-             };
-             if (parks) {
-               parts_.dispatch.complete_task(std::move(run), {holder, {}, std::move(then)});
-             } else {
-               parts_.dispatch.fail_task(std::move(run), {holder, std::move(then)});
-             }
-           });
+  with_run(call, reply, [this, call, holder, parks, reply](dispatch::RunAddress run) {
+    auto then = [this, call, parks, reply](Result<dispatch::TaskAnswer> answer) {
+      if (!answer) return reply(failed(answer.error(), *call));
+      if (answer->recorded) memory_.forget(std::string{call->match["task"]});
+      reply(told(*call, *answer, parks ? "waiting_for_history" : "failed"));
+    };
+    if (parks) {
+      parts_.dispatch.complete_task(std::move(run), {holder, {}, std::move(then)});
+    } else {
+      parts_.dispatch.fail_task(std::move(run), {holder, std::move(then)});
+    }
+  });
 }
 
-void WorkerPlane::heartbeat_task(Call call, Reply reply) {
-  Fields fields{call};
-  const auto holder = read_holder(fields, call.match["task"]);
+void WorkerPlane::heartbeat_task(const SharedCall& call, Reply reply) {
+  Fields fields{*call};
+  const auto holder = read_holder(fields, call->match["task"]);
   if (!fields.fine()) return reply(fields.errors());
-  with_run(call, call.match["task"], reply, [this, call, holder, reply](dispatch::RunAddress run) {
+  with_run(call, reply, [this, call, holder, reply](dispatch::RunAddress run) {
     parts_.dispatch.hold_task(std::move(run),
                               {holder, [call, reply](Result<dispatch::TaskAnswer> answer) {
-                                 if (!answer) return reply(failed(answer.error(), call));
-                                 reply(told_about_lease(call, *answer));
+                                 if (!answer) return reply(failed(answer.error(), *call));
+                                 reply(told_about_lease(*call, *answer));
                                }});
   });
 }
 
-void WorkerPlane::finish_activity(Call call, bool failed_attempt, Reply reply) {
-  Fields fields{call};
+void WorkerPlane::finish_activity(const SharedCall& call, bool failed_attempt, Reply reply) {
+  Fields fields{*call};
   dispatch::FinishActivityJob job;
   job.outcome.attempt_id = AttemptId{fields.required_text("activity_attempt_id", 255)};
   job.owner = fields.required_text("lease_owner", 255);
-  job.task = task_of(call.match["task"]);
+  job.task = task_of(call->match["task"]);
   if (failed_attempt) {
-    auto read = read_failure(call.field("failure"));
+    auto read = read_failure(call->field("failure"));
     fields.also_wrong(std::move(read.errors));
     job.outcome.outcome = std::move(read.failure);
   } else {
-    auto read = read_result(call.field("result"), "result");
+    auto read = read_result(call->field("result"), "result");
     fields.also_wrong(std::move(read.errors));
     job.outcome.outcome = std::move(read.payload);
   }
   if (!fields.fine()) return reply(fields.errors());
   with_run(
-      call, call.match["task"], reply,
+      call, reply,
       [this, call, failed_attempt, job = std::move(job), reply](dispatch::RunAddress run) mutable {
         job.answer = [this, call, failed_attempt, reply](Result<dispatch::AttemptAnswer> answer) {
-          if (!answer) return reply(failed(answer.error(), call));
+          if (!answer) return reply(failed(answer.error(), *call));
           if (answer->recorded) {
-            held_.forget(task_of(call.match["task"]));
-            memory_.forget(std::string{call.match["task"]});
+            held_.forget(task_of(call->match["task"]));
+            memory_.forget(std::string{call->match["task"]});
           }
-          reply(told_about_attempt(call, *answer, failed_attempt));
+          reply(told_about_attempt(*call, *answer, failed_attempt));
         };
         parts_.dispatch.finish_activity(std::move(run), std::move(job));
       });
 }
 
-void WorkerPlane::heartbeat_activity(Call call, Reply reply) {
-  Fields fields{call};
+void WorkerPlane::heartbeat_activity(const SharedCall& call, Reply reply) {
+  Fields fields{*call};
   dispatch::HeartbeatJob job;
   job.attempt_id = AttemptId{fields.required_text("activity_attempt_id", 255)};
   job.owner = fields.required_text("lease_owner", 255);
-  job.task = task_of(call.match["task"]);
+  job.task = task_of(call->match["task"]);
   job.progress = read_progress(fields);
   if (!fields.fine()) return reply(fields.errors());
-  with_run(call, call.match["task"], reply,
+  with_run(call, reply,
            [this, call, job = std::move(job), reply](dispatch::RunAddress run) mutable {
              job.answer = [this, call, reply](Result<dispatch::HeartbeatAnswer> answer) {
-               if (!answer) return reply(failed(answer.error(), call));
-               reply(told_about_heartbeat(call, *answer, parts_.clock.now()));
+               if (!answer) return reply(failed(answer.error(), *call));
+               reply(told_about_heartbeat(*call, *answer, parts_.clock.now()));
              };
              parts_.dispatch.heartbeat(std::move(run), std::move(job));
            });

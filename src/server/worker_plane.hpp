@@ -37,6 +37,8 @@ class WorkerPlane final : public Service {
 
  private:
   struct Polling;
+  // On its way through the engine a call is in several hands.
+  using SharedCall = std::shared_ptr<const Call>;
   using At = std::function<void(dispatch::RunAddress run)>;
 
   void register_worker(const Call& call, Reply reply);
@@ -45,27 +47,27 @@ class WorkerPlane final : public Service {
   void keep(std::vector<store::Document> documents, const Call& call, Answer answer, Reply reply);
 
   void exchange(Call call, Reply reply);
-  void poll(const Call& call, std::vector<WorkKind> kinds, Reply reply);
-  void poll_workflow_work(const Call& call, Reply reply);
+  void poll(const SharedCall& call, std::vector<WorkKind> kinds, Reply reply);
+  void poll_workflow_work(const SharedCall& call, Reply reply);
   void look_for_work(std::shared_ptr<Polling> polling);
   void claim_task(std::shared_ptr<Polling> polling, const dispatch::Offer& offer);
   void claim_activity(std::shared_ptr<Polling> polling, const dispatch::Offer& offer);
   void claim_query(std::shared_ptr<Polling> polling, const dispatch::Offer& offer);
   void claim_validation(std::shared_ptr<Polling> polling, const dispatch::Offer& offer);
 
-  void task_history(const Call& call, Reply reply);
-  void complete_task(Call call, Reply reply);
-  void fail_task(Call call, Reply reply);
-  void heartbeat_task(Call call, Reply reply);
+  void task_history(const SharedCall& call, Reply reply);
+  void complete_task(const SharedCall& call, Reply reply);
+  void fail_task(const SharedCall& call, Reply reply);
+  void heartbeat_task(const SharedCall& call, Reply reply);
 
-  void finish_activity(Call call, bool failed, Reply reply);
-  void heartbeat_activity(Call call, Reply reply);
+  void finish_activity(const SharedCall& call, bool failed, Reply reply);
+  void heartbeat_activity(const SharedCall& call, Reply reply);
 
   void settle(const Call& call, Answer answer, const Reply& reply);
 
   Answer told(const Call& call, const dispatch::TaskAnswer& answer, std::string_view outcome) const;
-  // Where the run of a task is to be found; replies that there is none if there is not.
-  void with_run(const Call& call, std::string_view task_id, Reply reply, At then);
+  // Where the run of the call's task is to be found; replies that there is none if there is not.
+  void with_run(const SharedCall& call, Reply reply, At then);
 
   WorkerPlaneParts parts_;
   HeldTasks held_;

@@ -62,7 +62,7 @@ Answer nothing_found() {
 
 // A poll on its way to its answer.
 struct WorkerPlane::Polling {
-  Call call;
+  SharedCall call;
   Worker worker;
   std::vector<WorkKind> kinds;
   Timestamp until;
@@ -71,17 +71,17 @@ struct WorkerPlane::Polling {
   Reply reply;
 };
 
-void WorkerPlane::poll_workflow_work(const Call& call, Reply reply) {
-  Fields fields{call};
+void WorkerPlane::poll_workflow_work(const SharedCall& call, Reply reply) {
+  Fields fields{*call};
   auto kinds = kinds_in(fields);
   if (!fields.fine()) return reply(fields.errors());
   poll(call, std::move(kinds), std::move(reply));
 }
 
-void WorkerPlane::poll(const Call& call, std::vector<WorkKind> kinds, Reply reply) {
-  auto admitted = parts_.workers.admit(call);
+void WorkerPlane::poll(const SharedCall& call, std::vector<WorkKind> kinds, Reply reply) {
+  auto admitted = parts_.workers.admit(*call);
   if (auto* no = std::get_if<Answer>(&admitted)) return reply(std::move(*no));
-  Fields fields{call};
+  Fields fields{*call};
   const auto patience = fields.whole("timeout_seconds", 0, 60).value_or(usual_patience);
   const auto request_id = fields.text("poll_request_id", 255);
   const auto wish = read_history_wish(fields);
@@ -96,7 +96,7 @@ void WorkerPlane::poll(const Call& call, std::vector<WorkKind> kinds, Reply repl
   polling->key =
       PollMemory::key(worker.ns, worker.queue, worker.worker_id, words_of(kinds), request_id);
   polling->kinds = std::move(kinds);
-  if (!memory_.begin(polling->key, call, reply)) return;
+  if (!memory_.begin(polling->key, *call, reply)) return;
   polling->reply = std::move(reply);
   look_for_work(std::move(polling));
 }
@@ -115,7 +115,7 @@ void WorkerPlane::look_for_work(std::shared_ptr<Polling> polling) {
     }
     // Nobody would hear of it, or its worker left or began to drain meanwhile: it is for another.
     const bool drains = parts_.workers.draining(polling->worker);
-    const bool gone = polling->call.hung_up() && !memory_.awaited(polling->key);
+    const bool gone = polling->call->hung_up() && !memory_.awaited(polling->key);
     if (drains || gone || !parts_.workers.knows(polling->worker)) {
       parts_.matching.offer(found.kind, *std::move(found.offer));
       return memory_.answer(polling->key, {}, {}, drains ? while_draining() : nothing_found(),
@@ -140,7 +140,7 @@ void WorkerPlane::claim_task(std::shared_ptr<Polling> polling, const dispatch::O
   job.habit = habit_of(polling->worker.runtime);
   job.reply = [this, polling](Result<std::optional<dispatch::ClaimedTask>> claimed) {
     if (!claimed) {
-      return memory_.answer(polling->key, {}, {}, failed(claimed.error(), polling->call),
+      return memory_.answer(polling->key, {}, {}, failed(claimed.error(), *polling->call),
                             polling->reply);
     }
     if (!*claimed) return look_for_work(polling);
@@ -159,7 +159,7 @@ void WorkerPlane::claim_activity(std::shared_ptr<Polling> polling, const dispatc
   job.owner = polling->worker.worker_id;
   job.reply = [this, polling](Result<std::optional<dispatch::ClaimedActivity>> claimed) {
     if (!claimed) {
-      return memory_.answer(polling->key, {}, {}, failed(claimed.error(), polling->call),
+      return memory_.answer(polling->key, {}, {}, failed(claimed.error(), *polling->call),
                             polling->reply);
     }
     if (!*claimed) return look_for_work(polling);
