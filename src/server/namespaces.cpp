@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <future>
 
 namespace dw::server {
 namespace {
@@ -35,16 +36,20 @@ void Namespaces::restore(std::span<const store::Document> documents) {
   read(documents);
   const bool kept = std::ranges::count(documents, parts_.default_name, &store::Document::id) > 0;
   if (kept) return;
-  // Whoever begins to serve may fail at it, and be gone before this is written.
-  parts_.writer.post([&store = parts_.store, name = parts_.default_name,
-                      body = written(*find_entry(parts_.default_name))] {
-    const auto done = store.put_document({std::string{namespace_kind}, {}, name, body});
-    if (done) return;
-    spdlog::warn(
-        "the default namespace could not be written down, and is made anew at the next start: {} "
-        "namespace={}",
-        done.error().message, name);
+  // Durable before anybody is told of it.
+  std::promise<Result<void>> writing;
+  parts_.writer.post([&] {
+    writing.set_value(parts_.store.put_document({std::string{namespace_kind},
+                                                 {},
+                                                 parts_.default_name,
+                                                 written(*find_entry(parts_.default_name))}));
   });
+  const auto done = writing.get_future().get();
+  if (done) return;
+  spdlog::warn(
+      "the default namespace could not be written down, and is made anew at the next start: {} "
+      "namespace={}",
+      done.error().message, parts_.default_name);
 }
 
 void Namespaces::read(std::span<const store::Document> documents) {

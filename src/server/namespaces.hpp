@@ -27,8 +27,8 @@ class Namespaces {
  public:
   explicit Namespaces(NamespacesParts parts);
 
-  // What is in the store; a default namespace that is not yet is written there, so that it stays
-  // when another becomes the default.
+  // What is in the store; a default namespace that is not yet is written there before this returns,
+  // so that it stays as it is when another becomes the default, or after a crash.
   void restore(std::span<const store::Document> documents);
   bool exists(std::string_view name) const;
   // How long its closed runs are kept.

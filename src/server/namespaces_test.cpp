@@ -1,6 +1,7 @@
 // Where a namespace keeps its large payloads: set, shown, kept through a restart.
 #include "server/namespaces.hpp"
 
+#include "dispatch/thread_executor.hpp"
 #include "machine/scheduler.hpp"
 #include "store/memory_store.hpp"
 
@@ -134,6 +135,13 @@ TEST_F(StorageOfNamespaces, TheDefaultOneStaysAsItWasMadeAlsoWhenAnotherIsTheDef
   next.restore(*store.documents(namespace_kind));
   EXPECT_EQ(text_of(next.describe(about("default"))), first);
   EXPECT_TRUE(next.exists("orders"));
+}
+
+TEST_F(StorageOfNamespaces, TheDefaultOneIsWrittenBeforeAnybodyIsServed) {
+  dispatch::ThreadExecutor elsewhere{"writer", clock};
+  Namespaces served{{store, elsewhere, clock}};
+  served.restore({});
+  EXPECT_EQ(store.documents(namespace_kind)->size(), 1u);
 }
 
 }  // namespace
