@@ -385,20 +385,19 @@ TEST_F(HttpClientTest, WhoStillWaitsWhenItEndsIsTold) {
 
 TEST_F(HttpClientTest, ItsThreadWorksForOthersInTheOrderOfTheirWishes) {
   Executor& executor = start().executor();
-  std::string seen;
+  std::string posted, timed;
   std::promise<void> done;
   const Timestamp now = SystemClock{}.now();
-  executor.post([&] {
-    executor.post_at(now + 20ms, [&] {
-      seen += "later ";
-      done.set_value();
-    });
-    executor.post_at(now - 1h, [&] { seen += "due "; });
-    seen += "first ";
+  executor.post([&] { posted += "first "; });
+  executor.post([&] { posted += "second "; });
+  executor.post_at(now - 1h, [&] { timed += "due "; });
+  executor.post_at(now + 20ms, [&] {
+    timed += "later ";
+    done.set_value();
   });
-  executor.post([&] { seen += "second "; });
   done.get_future().wait();
-  EXPECT_EQ(seen, "first second due later ");
+  EXPECT_EQ(posted, "first second ");
+  EXPECT_EQ(timed, "due later ");
 }
 
 TEST_F(HttpClientTest, WhatWaitsOnItsThreadEndsWithIt) {
