@@ -5,8 +5,8 @@
 namespace dw::story {
 namespace {
 
-history::WorkflowStarted within(std::optional<history::Seconds> execution,
-                                std::optional<history::Seconds> run) {
+history::WorkflowStarted started_within(std::optional<history::Seconds> execution,
+                                        std::optional<history::Seconds> run) {
   auto started = workflow_started("invoice");
   started.execution_timeout = execution;
   started.run_timeout = run;
@@ -15,7 +15,8 @@ history::WorkflowStarted within(std::optional<history::Seconds> execution,
 
 // proves: E-169
 TEST(DecideDeadline, ClosesAnOverdueRunAndItsOpenWork) {
-  auto story = given({within({}, 60), activity_scheduled("a1"), timer_scheduled("t1", 600s)});
+  auto story =
+      given({started_within({}, 60), activity_scheduled("a1"), timer_scheduled("t1", 600s)});
   story.when(check_deadline(), at("09:01"))
       .then({activity_cancelled("a1"), timer_cancelled("t1"),
              workflow_timed_out("id1", "run_timeout")})
@@ -29,13 +30,13 @@ TEST(DecideDeadline, ClosesAnOverdueRunAndItsOpenWork) {
 
 // proves: E-169
 TEST(DecideDeadline, NamesTheExecutionFirst) {
-  given({within(60, 60)})
+  given({started_within(60, 60)})
       .when(check_deadline(), at("09:01"))
       .then({workflow_timed_out("id1", "execution_timeout")});
-  given({within(60, 30)})
+  given({started_within(60, 30)})
       .when(check_deadline(), at("09:01"))
       .then({workflow_timed_out("id1", "execution_timeout")});
-  given({within(60, 30)})
+  given({started_within(60, 30)})
       .when(check_deadline(), at("09:00:30"))
       .then({workflow_timed_out("id1", "run_timeout")});
 }
@@ -43,7 +44,7 @@ TEST(DecideDeadline, NamesTheExecutionFirst) {
 // proves: E-169
 TEST(DecideDeadline, TheExecutionsEndsARunThatHasTimeLeft) {
   for (const std::optional<history::Seconds>& run : {std::optional<history::Seconds>{}, {120}}) {
-    given({within(60, run)})
+    given({started_within(60, run)})
         .when(check_deadline(), at("09:01"))
         .then({workflow_timed_out("id1", "execution_timeout")})
         .then_status(history::RunStatus::failed, "timed_out");
@@ -51,15 +52,17 @@ TEST(DecideDeadline, TheExecutionsEndsARunThatHasTimeLeft) {
 }
 
 TEST(DecideDeadline, DecidesNothingWhileItLiesAhead) {
-  given({within(60, 30)})
+  given({started_within(60, 30)})
       .when(check_deadline(), at("09:00:29.999999"))
       .then_nothing()
       .then_open_tasks({"deadline 09:00:30 workflow deadline"});
-  given({within({}, {})}).when(check_deadline(), at("17:00")).then_nothing();
+  given({started_within({}, {})}).when(check_deadline(), at("17:00")).then_nothing();
 }
 
 TEST(DecideDeadline, IsNothingToAClosedRun) {
-  given({within({}, 60), workflow_completed()}).when(check_deadline(), at("09:01")).then_nothing();
+  given({started_within({}, 60), workflow_completed()})
+      .when(check_deadline(), at("09:01"))
+      .then_nothing();
 }
 
 TEST(DecideDeadline, IsATaskFromTheStart) {
@@ -74,15 +77,15 @@ TEST(DecideDeadline, IsATaskFromTheStart) {
 }
 
 TEST(DecideDeadline, TheEarlierOneIsTheTask) {
-  EXPECT_EQ(given({within(60, {})}).state().deadline(), at("09:01"));
-  EXPECT_EQ(given({within({}, 60)}).state().deadline(), at("09:01"));
-  EXPECT_EQ(given({within(120, 60)}).state().deadline(), at("09:01"));
-  EXPECT_EQ(given({within(60, 120)}).state().deadline(), at("09:01"));
-  EXPECT_EQ(given({within({}, {})}).state().deadline(), std::nullopt);
+  EXPECT_EQ(given({started_within(60, {})}).state().deadline(), at("09:01"));
+  EXPECT_EQ(given({started_within({}, 60)}).state().deadline(), at("09:01"));
+  EXPECT_EQ(given({started_within(120, 60)}).state().deadline(), at("09:01"));
+  EXPECT_EQ(given({started_within(60, 120)}).state().deadline(), at("09:01"));
+  EXPECT_EQ(given({started_within({}, {})}).state().deadline(), std::nullopt);
 }
 
 TEST(DecideDeadline, MayLieBeyondTheEndOfTime) {
-  given({within(INT64_MAX, {})})
+  given({started_within(INT64_MAX, {})})
       .when(check_deadline(), at("17:00"))
       .then_nothing()
       .then_open_tasks({"deadline 9999-12-31T23:59:59.999999 workflow deadline"});

@@ -221,9 +221,8 @@ TEST(RemoteTaskPending, AChildOfTheRunBeforeWasNotAskedForByThisOne) {
 
 // a1 has ended, a2 and t1 have not.
 Story group_half_done() {
-  using Kind = history::Group::Kind;
   const auto place = [](std::int64_t index) {
-    return history::GroupPath{barrier(Kind::mixed, 2, 3, index)};
+    return history::GroupPath{barrier(history::Group::Kind::mixed, 2, 3, index)};
   };
   return given(run_with(side_effect_recorded("1"), in_barrier(place(0), activity_scheduled("a1")),
                         in_barrier(place(1), activity_scheduled("a2", "ship")),
@@ -269,9 +268,12 @@ TEST(RemoteTaskGroup, AWorkerThatWaitsMayTakeItsBaseFromAnywhere) {
 }
 
 TEST(RemoteTaskGroup, OneWithinAnotherMovesWithIt) {
-  using Kind = history::Group::Kind;
-  const auto outer = [](std::int64_t index) { return barrier(Kind::activity, 10, 3, index); };
-  const auto inner = [](std::int64_t index) { return barrier(Kind::activity, 11, 2, index); };
+  const auto outer = [](std::int64_t index) {
+    return barrier(history::Group::Kind::activity, 10, 3, index);
+  };
+  const auto inner = [](std::int64_t index) {
+    return barrier(history::Group::Kind::activity, 11, 2, index);
+  };
   const auto story = given(run_with(side_effect_recorded("1")));
   EXPECT_EQ(asks(story, to_repeater(story),
                  {in_barrier({outer(0)}, schedule_activity()),

@@ -5,10 +5,8 @@
 namespace dw::story {
 namespace {
 
-constexpr auto invalid = ErrorCode::invalid_argument;
-
 // Waits for "approve" at step 1, a minute at most.
-std::vector<Told> waiting_a_minute(std::vector<Told> more = {}) {
+std::vector<Told> awaiting_approval(std::vector<Told> more = {}) {
   return and_then(
       declared_run({signal_wait_opened("w1", "approve", 60), signal_timeout("t1", "w1", 60s)}),
       std::move(more));
@@ -186,7 +184,7 @@ TEST(DecideSignal, TheEarlierOneIsAppliedFirst) {
   given(declared_run({signal_received("s1", "approve", command("c2", 2)),
                       signal_received("s2", "approve", command("c3", 3))}))
       .when(workflow_task({apply_signal("s2")}), at("09:01"))
-      .then_refused(invalid);
+      .then_refused(ErrorCode::invalid_argument);
 }
 
 TEST(DecideSignal, IsAppliedOnceAndToAWaitOfItsName) {
@@ -206,7 +204,7 @@ TEST(DecideSignal, IsAppliedOnceAndToAWaitOfItsName) {
   };
   for (const auto& commands : nonsense) {
     auto again = story;
-    again.when(workflow_task(commands), at("09:01")).then_refused(invalid);
+    again.when(workflow_task(commands), at("09:01")).then_refused(ErrorCode::invalid_argument);
   }
 }
 
@@ -214,7 +212,7 @@ TEST(DecideSignal, IsAppliedOnceAndToAWaitOfItsName) {
 
 // proves: E-45
 TEST(DecideSignal, OneInTimeCancelsTheTimeout) {
-  given(waiting_a_minute())
+  given(awaiting_approval())
       .when(signal("approve", R"(["ann",1])"), at("09:00:30"))
       .when(workflow_task({apply_signal("id2")}), at("09:00:30"))
       .then({timer_cancelled("t1"), signal_applied("id2", "w1")})
@@ -223,7 +221,7 @@ TEST(DecideSignal, OneInTimeCancelsTheTimeout) {
 
 // proves: E-45
 TEST(DecideSignal, ATimeoutEndsTheWaitAndALaterSignalIsBuffered) {
-  auto story = given(waiting_a_minute());
+  auto story = given(awaiting_approval());
   story.when(fire_timer("t1"), at("09:01")).then({timer_fired("t1")}).then_wakes();
   EXPECT_TRUE(story.state().signal_waits.empty());
   story.when(signal("approve", R"(["ann",1])"), at("09:02"))
@@ -232,7 +230,7 @@ TEST(DecideSignal, ATimeoutEndsTheWaitAndALaterSignalIsBuffered) {
 
 // proves: E-45
 TEST(DecideSignal, OneThatCameBeforeTheTimeoutWinsThoughItIsAppliedAfter) {
-  given(waiting_a_minute({signal_received("s1", "approve", command("c2", 2), "[]", "w1")}))
+  given(awaiting_approval({signal_received("s1", "approve", command("c2", 2), "[]", "w1")}))
       .when(fire_timer("t1"), at("09:01"))
       .then({timer_fired("t1")})
       .when(workflow_task({apply_signal("s1")}), at("09:01"))
@@ -259,14 +257,14 @@ TEST(DecideSignal, ATimeoutOfZeroStillTakesOneThatIsThere) {
 }
 
 TEST(DecideSignal, CodeElsewhereHasItsOwnTimeRecorded) {
-  given(waiting_a_minute({signal_received("s1", "approve", command("c2", 2), "[]", "w1")}))
+  given(awaiting_approval({signal_received("s1", "approve", command("c2", 2), "[]", "w1")}))
       .when(workflow_task_at(at("09:00:29"), {apply_signal("s1")}), at("09:00:30"))
       .then({timer_cancelled("t1"),
              history::SignalApplied{SignalId{"s1"}, WaitId{"w1"}, at("09:00:29")}});
 }
 
 TEST(DecideSignal, ARunThatEndsWithTheSignalCancelsItsTimeoutOnce) {
-  given(waiting_a_minute({signal_received("s1", "approve", command("c2", 2), "[]", "w1")}))
+  given(awaiting_approval({signal_received("s1", "approve", command("c2", 2), "[]", "w1")}))
       .when(workflow_task({apply_signal("s1"), complete_workflow()}), at("09:00:30"))
       .then({timer_cancelled("t1"), signal_applied("s1", "w1"), workflow_completed()})
       .then_open_tasks({});

@@ -13,11 +13,11 @@ using engine::say_the_same;
 using history::ParentClosePolicy;
 
 // A parent with one open child k1, running as run9; that child's own story calls its run run1.
-std::vector<Told> parent(ParentClosePolicy policy = ParentClosePolicy::terminate) {
+std::vector<Told> calling_parent(ParentClosePolicy policy = ParentClosePolicy::terminate) {
   return {workflow_started("invoice"), child_scheduled("k1", "payment", policy),
           child_run_started("k1", "run9")};
 }
-std::vector<Told> child() {
+std::vector<Told> called_child() {
   auto started = workflow_started("payment");
   started.instance_id = InstanceId{"payment-k1"};
   history::Lineage lineage;
@@ -46,8 +46,8 @@ std::optional<engine::Task> unheard_by_child(const Story& parent, const Story& c
 // ---- to the parent
 
 TEST(Unheard, AChildsEndIsToldAgainUntilItsParentHasHeard) {
-  auto one = given(child());
-  auto other = given(parent());
+  auto one = given(called_child());
+  auto other = given(calling_parent());
   EXPECT_FALSE(unheard_by_parent(one, other)) << "it is still open";
   one.when(cancel(), at("09:01"));
   const auto again = unheard_by_parent(one, other);
@@ -60,9 +60,9 @@ TEST(Unheard, AChildsEndIsToldAgainUntilItsParentHasHeard) {
 }
 
 TEST(Unheard, AParentThatContinuedHearsOfTheRunsItDoesNotKnow) {
-  auto one = given(child());
+  auto one = given(called_child());
   one.when(workflow_task({continue_as_new("payment")}), at("09:01"));
-  auto other = given(parent());
+  auto other = given(calling_parent());
   const auto again = unheard_by_parent(one, other);
   ASSERT_TRUE(again);
   EXPECT_TRUE(say_the_same(*again, one.says()));
@@ -70,12 +70,12 @@ TEST(Unheard, AParentThatContinuedHearsOfTheRunsItDoesNotKnow) {
 }
 
 TEST(Unheard, AClosedParentHearsOnlyOfChildrenItHadAnOrderFor) {
-  auto one = given(child());
+  auto one = given(called_child());
   one.when(cancel(), at("09:01"));
-  auto with_order = given(parent());
+  auto with_order = given(calling_parent());
   with_order.when(cancel(), at("09:02"));
   EXPECT_TRUE(unheard_by_parent(one, with_order));
-  auto without = given(parent(ParentClosePolicy::abandon));
+  auto without = given(calling_parent(ParentClosePolicy::abandon));
   without.when(cancel(), at("09:02"));
   EXPECT_FALSE(unheard_by_parent(one, without)) << "it would not listen";
 }
@@ -83,8 +83,8 @@ TEST(Unheard, AClosedParentHearsOnlyOfChildrenItHadAnOrderFor) {
 // ---- to a child
 
 TEST(Unheard, AParentsEndIsToldAgainUntilTheChildHasClosed) {
-  auto one = given(child());
-  auto other = given(parent());
+  auto one = given(called_child());
+  auto other = given(calling_parent());
   EXPECT_FALSE(unheard_by_child(other, one)) << "the parent is open";
   other.when(cancel(), at("09:01"));
   const auto again = unheard_by_child(other, one);
@@ -97,7 +97,7 @@ TEST(Unheard, AParentsEndIsToldAgainUntilTheChildHasClosed) {
 
 TEST(Unheard, DifferentCallsAreDifferentWords) {
   const auto says = [](history::EventBody body) {
-    auto story = given(child());
+    auto story = given(called_child());
     engine::Task task = story.when(cancel(), at("09:01")).says();
     task.subject = history::type_name(body);
     task.note.clear();

@@ -113,9 +113,9 @@ TEST(RenderedChild, TakenOverFromTheRunBeforeIsNoStepToWorkers) {
                                 child_run_completed("k1", "run3", "5"), child_scheduled("k2"),
                                 child_run_started("k2", "run4")};
   const auto types = [&](history::Reader to, std::string_view key) {
-    std::vector<std::string> types;
-    for (const auto& event : shown(story, to)) types.push_back(text_at(event, key));
-    return types;
+    std::vector<std::string> texts;
+    for (const auto& event : shown(story, to)) texts.push_back(text_at(event, key));
+    return texts;
   };
   EXPECT_EQ(types(history::Reader::worker, "event_type"),
             (std::vector<std::string>{"WorkflowStarted", "InheritedChildRunStarted",
