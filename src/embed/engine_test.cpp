@@ -783,15 +783,14 @@ TEST_F(EngineTest, ParksARunWhoseCodeMisusesTheApiInsteadOfFailingIt) {
   EXPECT_EQ(result_of(run), 3);
 }
 
+const Signal<int> go_on{"go-on", {"by"}};
 int first_then_wait() {
   const int number = dw::activity<int>("first");
-  dw::sleep(1s);
-  return number + 1;
+  return number + dw::await(go_on);
 }
 int second_then_wait() {
   const int number = dw::activity<int>("second");
-  dw::sleep(1s);
-  return number + 1;
+  return number + dw::await(go_on);
 }
 
 // proves: E-46, E-50, E-148
@@ -801,7 +800,7 @@ TEST_F(EngineTest, BlocksReplayOfChangedCodeAndFinishesWhenTheOldCodeReturns) {
     return [&underway, code](Registry& registry) {
       registry.activity("first", [&] { return underway.set(), 41; });
       registry.activity("second", [] { return 0; });
-      registry.workflow("changing", code);
+      registry.workflow("changing", code).signal(go_on);
     };
   };
   open(fill_with(first_then_wait));
@@ -811,6 +810,7 @@ TEST_F(EngineTest, BlocksReplayOfChangedCodeAndFinishesWhenTheOldCodeReturns) {
   {
     LogSignal blocked{"was recorded as activity:first, the code now asks for activity:second"};
     open(fill_with(second_then_wait));
+    EXPECT_TRUE(engine().attach("it").signal(go_on, 1).accepted);
     ASSERT_TRUE(blocked.wait());
     EXPECT_EQ(engine().attach("it").info().closed_reason, "");
     close();
@@ -848,7 +848,7 @@ TEST_F(EngineTest, WaitsForAProgramThatKnowsTheWorkflow) {
   };
   const auto everything = [&](Registry& registry) {
     activities(registry);
-    registry.workflow("known", first_then_wait);
+    registry.workflow("known", first_then_wait).signal(go_on);
   };
   open(everything);
   engine().start<int>("known", {.id = "it"});
@@ -856,6 +856,7 @@ TEST_F(EngineTest, WaitsForAProgramThatKnowsTheWorkflow) {
   open(activities);
   EXPECT_EQ(engine().attach("it").info().closed_reason, "");
   open(everything);
+  EXPECT_TRUE(engine().attach("it").signal(go_on, 1).accepted);
   EXPECT_EQ(result_of(engine().handle<int>("it")), 42);
 }
 

@@ -211,7 +211,9 @@ TEST_F(FleetTest, AWorkerIsInTheStoreWhileItIsAlive) {
     auto engine = open(
         all_code(),
         {.current = "build-2", .supported = "build-1,build-2", .ns = "shop", .heartbeat_ttl = 60s});
-    engine->start<int>("counter", {.id = "later"});  // durable after the heartbeat before it
+    engine->start<int>("at-once", {.id = "ended"}, 1).result();
+    // Written by whoever wrote the heartbeat, and after it.
+    ASSERT_EQ(engine->retention_pass({.older_than = std::chrono::days{0}}).pruned, 1);
     const auto alive = workers();
     ASSERT_EQ(alive.size(), 1u);
     EXPECT_EQ(alive[0].process_id, getpid());

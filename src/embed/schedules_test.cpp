@@ -75,7 +75,10 @@ TEST_F(SchedulesTest, ATriggerStartsTheWorkflowNow) {
 
 // proves: S-1, S-18, S-52
 TEST_F(SchedulesTest, ItStartsByItselfWhenItsTimeHasCome) {
-  ScheduleOptions every_second{.id = "often", .every = {{"PT1S"}}, .max_runs = 2};
+  ScheduleOptions every_second{.id = "often",
+                               .every = {{"PT1S"}},
+                               .overlap = OverlapPolicy::allow_all,
+                               .max_runs = 2};
   schedules_.create(greet_and_say_so, every_second, "grace");
   ASSERT_TRUE(two_arrivals_.wait());
   const auto info = schedules_.describe("often");

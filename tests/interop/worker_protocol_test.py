@@ -463,8 +463,11 @@ class Leases(WireTest):
 
     def test_a_task_of_a_run_that_timed_out_is_refused_in_its_own_words(self) -> None:
         self.register()
-        self.start(run_timeout_seconds=1)
-        task = self.poll()
+        with ThreadPoolExecutor() as workers:  # who waits has the task before its second is over
+            polling = workers.submit(self.poll)
+            self.until_waiting()
+            self.start(run_timeout_seconds=1)
+            task = polling.result(PATIENCE)
         while not self.described()["is_terminal"]:
             self.ask(timeout=1)
         self.refused(self.complete(task, done()), 409, "run_timed_out", recorded=False, run_status="failed",
