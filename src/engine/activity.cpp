@@ -58,13 +58,7 @@ void end_attempt(const Run& run, const OpenActivity& activity, const ActivityOut
     decision.wake = true;
   };
   if (const auto* result = std::get_if<Payload>(&outcome.outcome)) {
-    if (too_large(*result, context)) {
-      // No retry makes it smaller.
-      return failed({"dw::StructuralLimitExceeded", "payload_size",
-                     fmt::format("payload_size is {}, the limit is {}", result->bytes.size(),
-                                 context.settings.limits.payload_bytes),
-                     true});
-    }
+    if (const auto limit = size_limit(*result, context)) return failed(over_limit(*limit));
     decision.events.emplace_back(ActivityCompleted{activity.id, activity.attempt_id, *result});
     decision.wake = !waits_for_others(run, activity.group, activity.step);
     return;

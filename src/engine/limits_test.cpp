@@ -83,6 +83,15 @@ const std::vector<Case>& cases() {
   return all;
 }
 
+history::Failure broken(std::string kind, std::string message, std::int64_t value,
+                        std::int64_t limit) {
+  history::Failure failure{"dw::StructuralLimitExceeded", std::move(kind), std::move(message),
+                           true};
+  failure.limit_value = value;
+  failure.limit_configured = limit;
+  return failure;
+}
+
 TEST(Limits, EachEndsTheRunAndSaysWhich) {
   for (const auto& [kind, limit, value, fits, does_not] : cases()) {
     SCOPED_TRACE(kind);
@@ -128,10 +137,10 @@ TEST(Limits, NothingThatFollowsIsLookedAt) {
       .with(only(&Limits::pending_timers, 1))
       .when(workflow_task({start_timer(1s), start_timer(1s), schedule_activity()}), at("09:00"))
       .then({by("task1", timer_scheduled("id1", 1s)), timer_cancelled("id1"),
-             workflow_failed("id2",
-                             {"dw::StructuralLimitExceeded", "pending_timer_count",
-                              "pending_timer_count is 2, the limit is 1", true},
-                             "structural_limit")});
+             workflow_failed(
+                 "id2",
+                 broken("pending_timer_count", "pending_timer_count is 2, the limit is 1", 2, 1),
+                 "structural_limit")});
 }
 
 TEST(Limits, AnUpdateWithTooLargeAResultIsAnsweredByTheEndOfItsRun) {
@@ -149,8 +158,7 @@ TEST(Limits, ATooLargeResultFailsItsActivityForGood) {
       .with(only(&Limits::payload_bytes, 4))
       .when(complete_attempt("a1", "try1", "12345"), at("09:01"))
       .then({activity_failed("a1", "try1", "id1",
-                             {"dw::StructuralLimitExceeded", "payload_size",
-                              "payload_size is 5, the limit is 4", true})})
+                             broken("payload_size", "payload_size is 5, the limit is 4", 5, 4))})
       .then_wakes();
 }
 

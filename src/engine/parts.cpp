@@ -250,6 +250,15 @@ std::optional<FullLimit> size_limit(const Payload& payload, const Context& conte
   return FullLimit{"payload_size", size, limit};
 }
 
+Failure over_limit(const FullLimit& limit) {
+  Failure failure{
+      "dw::StructuralLimitExceeded", std::string{limit.kind},
+      fmt::format("{} is {}, the limit is {}", limit.kind, limit.current, limit.configured), true};
+  failure.limit_value = limit.current;
+  failure.limit_configured = limit.configured;
+  return failure;
+}
+
 void close_run(const Run& run, const Opened& opened, EventBody terminal, Decision& decision,
                const Context& context) {
   for (const OpenActivity& activity : run.state.activities) {

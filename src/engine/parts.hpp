@@ -71,6 +71,9 @@ inline bool too_large(const Payload& payload, const Context& context) {
   return size_limit(payload, context).has_value();
 }
 
+// What is left of whatever broke that limit. No retry makes it smaller.
+Failure over_limit(const FullLimit& limit);
+
 // What a batch of steps opened before it closed the run, not yet part of the run's state.
 struct Opened {
   std::vector<std::pair<ActivityId, std::vector<TaskKey>>> activities;

@@ -440,10 +440,8 @@ class WorkflowTask {
   bool check(std::string_view kind, std::int64_t value, std::int64_t limit) {
     if (limit <= 0 || value <= limit || closed_) return true;
     over_limit_ = true;
-    close(WorkflowFailed{
-        FailureId{context_.ids.ulid()}, "structural_limit",
-        Failure{"dw::StructuralLimitExceeded", std::string{kind},
-                fmt::format("{} is {}, the limit is {}", kind, value, limit), true}});
+    close(WorkflowFailed{FailureId{context_.ids.ulid()}, "structural_limit",
+                         over_limit({kind, value, limit})});
     return false;
   }
   bool fits(const Payload& payload) {

@@ -84,6 +84,8 @@ void visit_fields(F& f, Is<Failure> auto& x) {
   f("code", x.code, std::int64_t{0});
   f("stack_trace", x.stack_trace, std::string{});
   f("failure_category", x.category, std::string{});
+  f("structural_limit_value", x.limit_value, std::int64_t{0});
+  f("structural_limit_configured", x.limit_configured, std::int64_t{0});
 }
 
 template <typename F>

@@ -111,6 +111,7 @@ class EventRenderer {
   void exception_class(std::string_view name, const Failure& failure);
   void exception(const Failure& failure, bool with_code = true);
   void exception_payload(const Failure& failure);
+  void broken_limit(const Failure& failure);
   // By name; as they are when nobody here can read them.
   void properties(const std::string& declaring_class, const Payload& properties);
   void group_keys(const GroupPath& path);

@@ -67,6 +67,9 @@ struct Failure {
   std::string stack_trace = {};            // as the worker wrote it, its beginning if it was long
   std::string category =
       {};  // what a worker elsewhere took it for; empty: it was thrown by our own
+  // Of a structural limit, whose kind is the exception's type: what it came to, and what it may.
+  std::int64_t limit_value = 0;
+  std::int64_t limit_configured = 0;  // 0: no limit was broken
   friend bool operator==(const Failure&, const Failure&) = default;
 };
 

@@ -24,6 +24,13 @@ history::Failure full_failure() {
   return failed;
 }
 
+history::Failure broken_limit() {
+  auto failed = full_failure();
+  failed.limit_value = 2;
+  failed.limit_configured = 1;
+  return failed;
+}
+
 history::RetryPolicy full_policy() {
   history::RetryPolicy policy;
   policy.max_attempts = 3;
@@ -253,7 +260,7 @@ DW_SAMPLE(WorkflowTimedOut,
           workflow_timed_out("f1", "execution_timeout"))
 DW_SAMPLE(WorkflowCompleted, history::WorkflowCompleted{binary()}, workflow_completed())
 DW_SAMPLE(WorkflowFailed,
-          (history::WorkflowFailed{FailureId{"f1"}, "structural_limit", full_failure(),
+          (history::WorkflowFailed{FailureId{"f1"}, "structural_limit", broken_limit(),
                                    RunId{"run2"}}),
           workflow_failed("f1", failure("broke")))
 DW_SAMPLE(WorkflowContinuedAsNew, of_step(4, workflow_continued_as_new("run2", 3)),

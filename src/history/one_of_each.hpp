@@ -8,6 +8,7 @@ namespace dw::story {
 history::Command full_command();
 history::GroupPath full_path();
 history::Failure full_failure();
+history::Failure broken_limit();
 history::RetryPolicy full_policy();
 Payload binary();
 Declarations full_declarations();

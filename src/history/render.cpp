@@ -171,6 +171,13 @@ void EventRenderer::exception(const Failure& failure, bool with_code) {
   out_.key("exception");
   exception_payload(failure);
 }
+// Which structural limit it was; for other failures nothing.
+void EventRenderer::broken_limit(const Failure& failure) {
+  if (failure.limit_configured == 0) return;
+  out_.field("structural_limit_kind", view(failure.exception_type))
+      .field("structural_limit_value", failure.limit_value)
+      .field("structural_limit_configured", failure.limit_configured);
+}
 // Workers in languages without classes leave it out, and are not shown an empty one.
 void EventRenderer::exception_class(std::string_view name, const Failure& failure) {
   if (r_.reader_ == Reader::worker) return text(name, failure.exception_class);
@@ -494,6 +501,7 @@ Result<void> EventRenderer::operator()(const WorkflowFailed& e) {
       .field("source_id", r_.run_id_.view())
       .field("non_retryable", e.failure.non_retryable);
   exception(e.failure, /*with_code=*/false);
+  broken_limit(e.failure);
   text("retried_to_run_id", e.retried_as.view());
   return {};
 }

@@ -92,6 +92,7 @@ Result<void> EventRenderer::operator()(const ActivityFailed& e) {
   failure_keys(e.failure_id, to_worker ? "application" : category);
   out_.field("non_retryable", e.failure.non_retryable);
   exception(e.failure);
+  broken_limit(e.failure);
   activity_snapshot(*activity, "failed", nullptr, &e.failure);
   attempt_snapshot(*activity, "failed");
   r_.raised_[e.failure_id] = {"activity_execution", e.activity_id.str(), category, "activity",

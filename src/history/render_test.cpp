@@ -400,6 +400,22 @@ TEST(Rendered, AnExceptionShowsWhatItCarried) {
             R"("properties":{"codec":"json","blob":"7"}})");
 }
 
+TEST(Rendered, AFailureByAStructuralLimitShowsWhichAndByHowMuch) {
+  const auto run = last_payload(
+      {workflow_started("invoice"), workflow_failed("f1", broken_limit(), "structural_limit")});
+  const auto activity = last_payload({workflow_started("invoice"), activity_scheduled("a1"),
+                                      activity_started("a1", "try1"),
+                                      activity_failed("a1", "try1", "f1", broken_limit())});
+  for (const auto& payload : {run, activity}) {
+    EXPECT_EQ(text_at(payload, "structural_limit_kind"), "app.broken");
+    EXPECT_EQ(payload.at("structural_limit_value"), 2);
+    EXPECT_EQ(payload.at("structural_limit_configured"), 1);
+  }
+  const auto other =
+      last_payload({workflow_started("invoice"), workflow_failed("f1", full_failure())});
+  EXPECT_FALSE(other.contains("structural_limit_kind"));
+}
+
 TEST(Rendered, AHandledFailureShowsWhatItWas) {
   const auto payload = last_payload(
       {workflow_started("invoice"), activity_scheduled("a1"), activity_started("a1", "try1"),

@@ -51,6 +51,9 @@ constexpr RenderedKey on_exception[] = {{"exception_type", optional},
                                         {"exception_class", required},
                                         {"message", required},
                                         {"exception", required}};
+constexpr RenderedKey if_limit_broken[] = {{"structural_limit_kind", optional},
+                                           {"structural_limit_value", optional},
+                                           {"structural_limit_configured", optional}};
 constexpr RenderedKey on_failure[] = {{"failure_id", required}, {"failure_category", required}};
 constexpr RenderedKey timer[] = {{"timer_id", required},
                                  {"sequence", required},
@@ -157,7 +160,7 @@ constexpr auto activity_completed = keys(on_activity, on_attempt, result);
 
 constexpr RenderedKey flag[] = {{"non_retryable", required}};
 constexpr auto activity_failed =
-    keys(on_activity, on_attempt, on_failure, flag, on_exception, on_code);
+    keys(on_activity, on_attempt, on_failure, flag, on_exception, on_code, if_limit_broken);
 
 constexpr RenderedKey timeout[] = {
     {"timeout_kind", required},         {"message", required},
@@ -296,7 +299,8 @@ constexpr auto workflow_completed = keys(output);
 
 constexpr RenderedKey source[] = {
     {"source_kind", required}, {"source_id", required}, {"non_retryable", required}};
-constexpr auto workflow_failed = keys(on_failure, source, on_exception, if_run_again);
+constexpr auto workflow_failed =
+    keys(on_failure, source, on_exception, if_limit_broken, if_run_again);
 
 constexpr RenderedKey continued[] = {{"sequence", required},
                                      {"continued_to_run_id", required},
