@@ -23,6 +23,32 @@ bool is_outcome_of_update(const WorkflowCommand& command) {
          std::holds_alternative<FailUpdate>(command);
 }
 
+std::optional<ResumedBy> news_in(const EventBody& body) {
+  const auto ended = [&](std::string_view kind, const auto& id) {
+    return ResumedBy{kind, history::type_name(body), id.str()};
+  };
+  const auto of_activity = [&](const auto& event) {
+    auto by = ended("activity_execution", event.activity_id);
+    if constexpr (requires { event.attempt_id; }) by.attempt_id = event.attempt_id;
+    return std::optional{std::move(by)};
+  };
+  const auto of_child = [&](const auto& event) {
+    auto by = ended("child_workflow_run", event.call_id);
+    by.child_run_id = event.run_id;
+    return std::optional{std::move(by)};
+  };
+  if (const auto* event = std::get_if<ActivityCompleted>(&body)) return of_activity(*event);
+  if (const auto* event = std::get_if<ActivityFailed>(&body)) return of_activity(*event);
+  if (const auto* event = std::get_if<ActivityTimedOut>(&body)) return of_activity(*event);
+  if (const auto* event = std::get_if<ActivityCancelled>(&body)) return of_activity(*event);
+  if (const auto* event = std::get_if<TimerFired>(&body)) return ended("timer", event->timer_id);
+  if (const auto* event = std::get_if<ChildRunCompleted>(&body)) return of_child(*event);
+  if (const auto* event = std::get_if<ChildRunFailed>(&body)) return of_child(*event);
+  if (const auto* event = std::get_if<ChildRunCancelled>(&body)) return of_child(*event);
+  if (const auto* event = std::get_if<ChildRunTerminated>(&body)) return of_child(*event);
+  return std::nullopt;
+}
+
 // The code's own steps that have not ended, but for those of groups.
 std::vector<std::int64_t> pending_steps(const RunState& state) {
   std::vector<std::int64_t> steps;
@@ -247,6 +273,7 @@ RemoteTask remote_task(const Run& run, std::span<const Event> history, std::int6
     const auto* signal = std::get_if<SignalReceived>(&event->body);
     only_updates &= signal ? !signal_matters(state, signal->name)
                            : is_about_updates(event->body) && !(applied && waits);
+    if (!task.resumed_by) task.resumed_by = news_in(event->body);
   }
   for (auto event = history.rbegin(); waits && event != history.rend(); ++event) {
     const auto* opened = std::get_if<ConditionWaitOpened>(&event->body);

@@ -16,6 +16,16 @@ enum class WorkerHabit {
   native,
 };
 
+// What ended last of what the code waited for, for whoever wants to know.
+struct ResumedBy {
+  std::string_view kind;  // activity_execution, timer, child_workflow_run
+  std::string_view event_type;
+  std::string id;
+  AttemptId attempt_id = {};  // of an activity
+  RunId child_run_id = {};    // of a child; then the id is its call's
+  friend bool operator==(const ResumedBy&, const ResumedBy&) = default;
+};
+
 // What a task was about when a worker took it.
 struct RemoteTask {
   WorkerHabit habit = WorkerHabit::waits;
@@ -30,6 +40,7 @@ struct RemoteTask {
   bool saw_timeout = false;  // of a condition that is waited for
   // Steps that it was shown as pending, but for those of groups. They may have ended since.
   std::vector<std::int64_t> pending = {};
+  std::optional<ResumedBy> resumed_by = {};
 };
 
 // `history` is all of the run's. `looked_until` is the last event that the run's main code was

@@ -115,6 +115,29 @@ Scheduling leaf_at(std::int64_t base, std::int64_t size, std::int64_t index, Sch
   return command;
 }
 
+// ---- what it is about
+
+TEST(RemoteTaskNews, NamesWhatEndedLastOfWhatTheCodeHasNotSeen) {
+  const auto story = given(run_with(
+      activity_scheduled("a1"), timer_scheduled("t1", 60s), child_scheduled("k1"),
+      child_run_started("k1", "run9"), activity_started("a1", "try1"),
+      activity_completed("a1", "try1"), timer_fired("t1"), child_run_completed("k1", "run9", "5")));
+  const auto named = [&](std::int64_t looked_until, std::size_t shown) {
+    const auto by = engine::remote_task(story.run(), std::span{story.events()}.first(shown),
+                                        looked_until, WorkerHabit::waits)
+                        .resumed_by;
+    return by ? fmt::format("{} {} {} {}{}", by->kind, by->event_type, by->id,
+                            by->attempt_id.view(), by->child_run_id.view())
+              : "nothing";
+  };
+  const std::size_t all = story.events().size();
+  const auto last = static_cast<std::int64_t>(all);
+  EXPECT_EQ(named(0, all), "child_workflow_run ChildRunCompleted k1 run9");
+  EXPECT_EQ(named(0, all - 1), "timer TimerFired t1 ");
+  EXPECT_EQ(named(0, all - 2), "activity_execution ActivityCompleted a1 try1");
+  EXPECT_EQ(named(last - 3, all - 3), "nothing");
+}
+
 // ---- steps
 
 TEST(RemoteTaskSteps, NewOnesFollowTheRunsLast) {

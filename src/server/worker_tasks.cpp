@@ -47,6 +47,18 @@ void add_cause(const dispatch::ClaimedTask& task, Value::Map& body) {
     add("resume_source_kind", "workflow_update");
     add("resume_source_id", task.update->id.view());
   }
+  if (const auto& by = task.about.resumed_by; by && !task.update && !task.signal) {
+    add("resume_source_kind", by->kind);
+    add("resume_source_id", by->child_run_id.empty() ? by->id : by->child_run_id.str());
+    add("workflow_event_type", by->event_type);
+    if (by->kind == "activity_execution") add("activity_execution_id", by->id);
+    if (!by->attempt_id.empty()) add("activity_attempt_id", by->attempt_id.view());
+    if (by->kind == "timer") add("timer_id", by->id);
+    if (!by->child_run_id.empty()) {
+      add("child_call_id", by->id);
+      add("child_workflow_run_id", by->child_run_id.view());
+    }
+  }
   if (task.signal) {
     add("workflow_signal_id", task.signal->id.view());
     add("signal_name", task.signal->name);
