@@ -77,9 +77,16 @@ Result<RebuildReport> rebuild_projections(const upkeep::Tools& tools,
 }  // namespace
 
 Housekeeper::Housekeeper(const HousekeeperParts& parts) : parts_(parts) {
-  const Timestamp first = parts_.clock.now() + first_pass_after;
-  if (parts_.retention.count() > 0) pass_at(first);
-  if (parts_.ledger_retention.count() > 0) sweep_at(first, {});
+  if (parts_.retention.count() > 0) {
+    prune_by_itself([retention = parts_.retention](Timestamp now) {
+      return std::vector{upkeep::RetentionScope{.before = now - retention}};
+    });
+  }
+  if (parts_.ledger_retention.count() > 0) sweep_at(parts_.clock.now() + first_pass_after, {});
+}
+
+void Housekeeper::prune_by_itself(Scopes scopes) {
+  pass_at(parts_.clock.now() + first_pass_after, std::move(scopes));
 }
 
 upkeep::Tools Housekeeper::tools(Random& random) {
@@ -122,24 +129,32 @@ Result<upkeep::LedgerSweepReport> Housekeeper::sweep_ledgers(
   return upkeep::sweep_ledgers(tools(random), scope);
 }
 
-void Housekeeper::pass_at(Timestamp at) {
-  parts_.time.post_at(at, [this] { parts_.reader.post([this] { pass(); }); });
+void Housekeeper::pass_at(Timestamp at, Scopes scopes) {
+  parts_.time.post_at(at, [this, scopes = std::move(scopes)] {
+    parts_.reader.post([this, scopes] { pass(scopes); });
+  });
 }
 
 // A hundred runs at a time: others want to read, too.
-void Housekeeper::pass() {
-  const auto report = retention_pass({});
-  if (!report) {
-    spdlog::warn("cannot prune runs: {}", report.error().message);
-    return pass_at(parts_.clock.now() + pass_every);
+void Housekeeper::pass(const Scopes& scopes) {
+  std::int64_t pruned = 0;
+  bool more = false;
+  for (const upkeep::RetentionScope& scope : scopes(parts_.clock.now())) {
+    const auto report = let_go(scope);
+    if (!report) {
+      spdlog::warn("cannot prune runs: {}", report.error().message);
+      continue;
+    }
+    pruned += report->pruned;
+    more |= report->pruned >= static_cast<std::int64_t>(scope.limit);
+    for (const auto& run : report->results) {
+      if (run.outcome == "failed")
+        spdlog::warn("cannot prune a run: {} run={}", run.reason, run.run_id.view());
+    }
   }
-  if (report->pruned > 0) spdlog::info("pruned runs that ended long ago: {}", report->pruned);
-  for (const auto& run : report->results) {
-    if (run.outcome == "failed")
-      spdlog::warn("cannot prune a run: {} run={}", run.reason, run.run_id);
-  }
-  const bool more = report->pruned >= static_cast<std::int64_t>(RetentionPass{}.limit);
-  pass_at(parts_.clock.now() + (more ? Duration{std::chrono::seconds{1}} : Duration{pass_every}));
+  if (pruned > 0) spdlog::info("pruned runs that ended long ago: {}", pruned);
+  pass_at(parts_.clock.now() + (more ? Duration{std::chrono::seconds{1}} : Duration{pass_every}),
+          scopes);
 }
 
 void Housekeeper::sweep_at(Timestamp at, upkeep::LedgerSweepMark from) {

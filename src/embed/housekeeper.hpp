@@ -25,6 +25,10 @@ class Housekeeper {
  public:
   explicit Housekeeper(const HousekeeperParts& parts);
 
+  // Lets go of these every hour, from a minute after now on.
+  using Scopes = std::function<std::vector<upkeep::RetentionScope>(Timestamp now)>;
+  void prune_by_itself(Scopes scopes);
+
   // Any thread may call these; they wait for the thread that commits.
   Result<RetentionReport> retention_pass(const RetentionPass& pass);
   Result<upkeep::RetentionReport> let_go(const upkeep::RetentionScope& scope);
@@ -33,8 +37,8 @@ class Housekeeper {
   Result<upkeep::LedgerSweepReport> sweep_ledgers(const upkeep::LedgerSweepScope& scope);
 
  private:
-  void pass_at(Timestamp at);
-  void pass();
+  void pass_at(Timestamp at, Scopes scopes);
+  void pass(const Scopes& scopes);
   void sweep_at(Timestamp at, upkeep::LedgerSweepMark from);
   void sweep(const upkeep::LedgerSweepMark& from);
   upkeep::Tools tools(Random& random);
