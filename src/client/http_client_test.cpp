@@ -164,6 +164,18 @@ TEST_F(HttpClientTest, TakesAChunkedBodyInAnyPieces) {
   EXPECT_EQ(body_of(std::move(next)), "next");
 }
 
+TEST_F(HttpClientTest, AnEmptyBodyMayEndByteByByte) {
+  auto& client = start();
+  auto reply = get(client, "/");
+  Peer peer = server_.accept();
+  peer.read_request();
+  for (const char* piece :
+       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "0\r\n", "\r", "\n"}) {
+    peer.say(piece);
+  }
+  EXPECT_EQ(body_of(std::move(reply)), "");
+}
+
 TEST_F(HttpClientTest, SomeRepliesHaveNoBody) {
   auto& client = start();
   Peer peer = kept_connection(client);

@@ -1,3 +1,4 @@
+#include "client/half_an_end.hpp"
 #include "client/http_pool.hpp"
 
 #include <fmt/format.h>
@@ -168,6 +169,8 @@ void Link::receive() {
     heard_ = true;
     const std::string_view bytes{pool_.buffer().data(), got.bytes};
     if (!input_.empty()) input_ += bytes;
+    const bool between_chunks = parser_ && parser_->is_header_done() && parser_->chunked();
+    if (between_chunks && is_half_an_end(input_)) return await(Wire::Stop::wants_read);
     if (!parse(input_.empty() ? bytes : std::string_view{input_})) return;
     if (parser_->is_done()) return deliver(true);
     if (!wire_.has_pending()) return await(Wire::Stop::wants_read);

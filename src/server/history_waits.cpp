@@ -1,8 +1,8 @@
 #include "server/history_waits.hpp"
 
-#include "core/base64.hpp"
 #include "history/render.hpp"
 #include "server/addressed.hpp"
+#include "server/page_token.hpp"
 #include "store/derived.hpp"
 
 #include <charconv>
@@ -27,10 +27,6 @@ std::optional<bool> wants_news(std::string_view text) {
   if (text == "true" || text == "1") return true;
   if (text == "false" || text == "0" || text.empty()) return false;
   return std::nullopt;
-}
-
-std::string token_after(std::int64_t sequence) {
-  return encode_base64(std::to_string(sequence));
 }
 
 // As many events of a run as a page takes, after one of them.
@@ -89,7 +85,7 @@ void HistoryWaits::stop() {
 
 std::optional<Answer> HistoryWaits::read_wish(const Call& call, Wish& wish) {
   if (const auto token = call.parameter("next_page_token"); token && !token->empty()) {
-    const auto last = whole(decode_base64(*token).value_or(""), 0, INT64_MAX);
+    const auto last = parse_event_token(*token);
     if (!last) return refusal(400, "invalid_page_token", "next_page_token is not one of ours");
     wish.after = *last;
   }
@@ -133,7 +129,7 @@ Answer HistoryWaits::page(const Call& call, const Wish& wish) const {
           {{"workflow_id", call.match["workflow"]},
            {"run_id", call.match["run"]},
            {"events", std::move(events->list)},
-           {"next_page_token", goes_on ? Value{token_after(events->last)} : Value{}}}};
+           {"next_page_token", goes_on ? Value{event_token(events->last)} : Value{}}}};
 }
 
 void HistoryWaits::look() {

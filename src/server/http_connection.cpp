@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <spdlog/spdlog.h>
 #include <boost/asio/post.hpp>
-#include <boost/beast/core/string.hpp>
 #include <boost/beast/http/status.hpp>
 
 #include <algorithm>
@@ -253,71 +252,34 @@ void Connection::receive() {
     if (phase_ == Phase::thinking) {
       // Sent ahead. It is kept, so that the end of input behind it is seen too, within reason.
       // (One who only closes his half counts as gone; whoever wants an answer stays.)
-      input_ += bytes;
-      if (input_.size() < lane_.options().max_header_bytes) await(Wire::Stop::wants_read);
+      parser_.keep(bytes);
+      if (parser_.kept() < lane_.options().max_header_bytes) await(Wire::Stop::wants_read);
       return;
     }
-    if (input_.empty()) {
-      parse(bytes);
-    } else {
-      input_ += bytes;
-      parse(input_);
-    }
+    parse(bytes);
   } while (wire_.has_pending() && (phase_ == Phase::idle || phase_ == Phase::reading));
 }
 
-// `bytes` are the lane's buffer or input_, and what is left of them is input_ afterwards.
 void Connection::parse(std::string_view bytes) {
-  const auto& options = lane_.options();
-  if (!parser_) {
-    parser_.emplace();
-    parser_->header_limit(static_cast<std::uint32_t>(options.max_header_bytes));
-    parser_->body_limit(options.max_body_bytes);
-    head_checked_ = false;
+  auto found = parser_.receive(bytes, lane_.options(), [this] { return check_head(); });
+  if (std::holds_alternative<RequestParser::Stopped>(found)) return;
+  if (auto* whole = std::get_if<RequestParser::Whole>(&found)) return hand_over(std::move(*whole));
+  if (const auto* no = std::get_if<RequestParser::Refusal>(&found)) {
+    return refuse(no->status, no->reason, no->message);
   }
-  std::size_t used = 0;
-  error_code error;
-  while (used < bytes.size() && !parser_->is_done() && !error) {
-    used += parser_->put(asio::buffer(bytes.substr(used)), error);
-    if (!error && !head_checked_ && parser_->is_header_done() && !check_head()) return;
-  }
-  if (bytes.data() == input_.data()) {
-    input_.erase(0, used);
-  } else {
-    input_ = bytes.substr(used);
-  }
-  if (input_.empty()) input_ = {};  // gives the memory back
-
-  if (error == http::error::body_limit) return hand_over(true);
-  // The parser bounds the head; the lines between chunks are bounded here.
-  if (error == http::error::header_limit ||
-      (error == http::error::need_more && input_.size() > options.max_header_bytes)) {
-    return refuse(431, "headers_too_large",
-                  fmt::format("a request's head may have {} bytes", options.max_header_bytes));
-  }
-  if (error && error != http::error::need_more) {
-    return refuse(400, "bad_request", "this is not an HTTP/1.1 request: " + error.message());
-  }
-  if (parser_->is_done()) return hand_over(false);
   if (phase_ == Phase::idle) enter(Phase::reading);
   await(Wire::Stop::wants_read);
 }
 
 // Looks at a head once, before its body is read; false when that was the end of it.
 bool Connection::check_head() {
-  head_checked_ = true;
-  const auto& head = parser_->get();
-  // A body whose length we cannot tell would be read as the next request.
-  if (head.count(http::field::transfer_encoding) > 0 && !parser_->chunked()) {
-    refuse(400, "bad_request", "chunked is the only Transfer-Encoding taken here");
-    return false;
-  }
-  if (!make_room()) {
+  const auto room = parser_.room_for_body(lane_.options());
+  if (!lane_.take_room(room)) {
     refuse(503, "overloaded", "too much is being received; try again in a second");
     return false;
   }
-  if (!parser_->is_done() && head.version() > 10 &&
-      boost::beast::iequals(head[http::field::expect], "100-continue")) {
+  room_ = room;
+  if (parser_.waits_to_be_asked()) {
     constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
     if (wire_.write(go_on, {}).bytes != go_on.size()) {  // he has not even taken earlier answers
       close();
@@ -327,38 +289,18 @@ bool Connection::check_head() {
   return true;
 }
 
-// What the body may grow to: its length if it was told, else the longest that is taken.
-bool Connection::make_room() {
-  const auto most = lane_.options().max_body_bytes;
-  const auto told = parser_->content_length();
-  const auto wanted = parser_->chunked() ? most : told ? std::min<std::uint64_t>(*told, most) : 0;
-  if (!lane_.take_room(wanted)) return false;
-  room_ = wanted;
-  return true;
-}
-
 void Connection::give_room_back() {
   lane_.give_back_room(std::exchange(room_, 0));
 }
 
-void Connection::hand_over(bool too_large) {
+void Connection::hand_over(RequestParser::Whole whole) {
   give_room_back();
-  auto& message = parser_->get();
-  Request request;
-  request.method = message.method_string();
-  request.target = message.target();
-  request.too_large = too_large;
+  keep_alive_ = whole.keep_alive;
+  old_client_ = whole.old_client;
+  wants_body_ = whole.wants_body;
+  Request& request = whole.request;
   request.client = weak_from_this();
   request.remote = remote_;
-  request.headers.reserve(static_cast<std::size_t>(std::distance(message.begin(), message.end())));
-  for (const auto& field : message) {
-    request.headers.push_back({std::string{field.name_string()}, std::string{field.value()}});
-  }
-  if (!too_large) request.body = std::move(message.body());
-  keep_alive_ = !too_large && parser_->keep_alive();
-  old_client_ = message.version() < 11;
-  wants_body_ = message.method() != http::verb::head;
-  parser_.reset();
 
   enter(Phase::thinking);
   const auto exchange = ++exchange_;
@@ -438,15 +380,14 @@ void Connection::write_more() {
 
 void Connection::next() {
   enter(Phase::idle);
-  if (!input_.empty()) return parse(input_);
+  if (parser_.kept() > 0) return parse({});
   if (wire_.has_pending()) return receive();
   await(Wire::Stop::wants_read);
 }
 
 void Connection::finish() {
   wire_.end_output();
-  parser_.reset();
-  input_ = {};
+  parser_.clear();
   enter(Phase::lingering);
   await(Wire::Stop::wants_read);
 }

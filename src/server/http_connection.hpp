@@ -3,7 +3,7 @@
 // that waits owns no buffer at all. Callbacks instead of coroutines for the same reason: a frame
 // kept through a long poll would be larger than the connection.
 #pragma once
-#include "server/http_server.hpp"
+#include "server/request_parser.hpp"
 
 #if defined(__SANITIZE_THREAD__)
 #define BOOST_ASIO_DISABLE_FENCED_BLOCK  // TSan does not know fences; Asio's mutexes do as well
@@ -13,8 +13,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 
 #include <array>
 #include <atomic>
@@ -130,8 +128,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   SteadyTime deadline() const { return deadline_; }
 
  private:
-  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
-
   template <typename Step>
   void attempt(Step step);
   void enter(Phase phase);
@@ -142,9 +138,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void receive();
   void parse(std::string_view bytes);
   bool check_head();
-  bool make_room();
   void give_room_back();
-  void hand_over(bool too_large);
+  void hand_over(RequestParser::Whole whole);
   void refuse(int status, std::string_view reason, std::string_view message);
   void write(Response response);
   void write_more();
@@ -160,14 +155,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Phase phase_ = Phase::idle;
   bool awaiting_read_ = false;
   bool awaiting_write_ = false;
-  bool head_checked_ = false;
   bool keep_alive_ = true;
   bool old_client_ = false;  // speaks HTTP/1.0 and must be told that we keep the connection
   bool wants_body_ = true;   // false: HEAD
   std::uint64_t exchange_ = 0;
   std::size_t room_ = 0;  // for the body that is being received
-  std::optional<Parser> parser_;
-  std::string input_;  // received and not parsed: half a head, or what was sent ahead
+  RequestParser parser_;
   std::string head_, body_;
   std::size_t sent_ = 0;  // of head_ and body_ together
 };

@@ -25,4 +25,30 @@ std::optional<HistoryPage> parse_page_token(std::string_view token) {
   return page;
 }
 
+std::string event_token(std::int64_t after) {
+  return encode_base64(std::to_string(after));
+}
+
+std::optional<std::int64_t> parse_event_token(std::string_view token) {
+  const auto text = decode_base64(token);
+  if (!text) return std::nullopt;
+  std::int64_t after = 0;
+  const char* const end = text->data() + text->size();
+  const auto [stop, error] = std::from_chars(text->data(), end, after);
+  if (error != std::errc{} || stop != end || after < 0) return std::nullopt;
+  return after;
+}
+
+// Run id and fingerprint are together a multiple of three of letters and digits, so that base64
+// needs nothing that a URL would have to escape.
+std::string run_token(const RunId& last, std::string_view filters) {
+  return encode_base64(fmt::format("{}{}", last.view(), filters));
+}
+
+std::optional<RunId> parse_run_token(std::string_view token, std::string_view filters) {
+  const auto text = decode_base64(token);
+  if (!text || text->size() <= filters.size() || !text->ends_with(filters)) return std::nullopt;
+  return RunId{text->substr(0, text->size() - filters.size())};
+}
+
 }  // namespace dw::server

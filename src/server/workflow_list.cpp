@@ -1,8 +1,8 @@
 #include "server/workflow_list.hpp"
 
-#include "core/base64.hpp"
 #include "core/sha256.hpp"
 #include "server/addressed.hpp"
+#include "server/page_token.hpp"
 #include "server/run_detail.hpp"
 #include "server/run_look.hpp"
 
@@ -27,26 +27,11 @@ struct Wanted {
   std::optional<RunId> before = {};  // the page before ended with it
 };
 
-// ---- page tokens: a run id and the fingerprint of the filters. Together they are a multiple of
-// three of letters and digits, so that base64 needs nothing that a URL would have to escape.
-
 constexpr std::size_t fingerprint_length = 16;
 
 std::string fingerprint_of(const Wanted& wanted, std::string_view query) {
   const Value all{Value::Array{wanted.ns.view(), wanted.workflow_type, wanted.bucket, query}};
   return sha256_hex(to_json(all)).substr(0, fingerprint_length);
-}
-
-std::string token_after(const RunId& run, const Wanted& wanted) {
-  return encode_base64(run.str() + wanted.filters);
-}
-
-std::optional<RunId> run_in_token(std::string_view token, const Wanted& wanted) {
-  const auto text = decode_base64(token);
-  if (!text || text->size() <= fingerprint_length || !text->ends_with(wanted.filters)) {
-    return std::nullopt;
-  }
-  return RunId{text->substr(0, text->size() - fingerprint_length)};
 }
 
 // ---- what is asked
@@ -94,7 +79,7 @@ std::optional<Answer> misasked(const Call& call, const SearchAttributes& attribu
   }
   wanted.filters = fingerprint_of(wanted, query);
   if (const auto token = given("next_page_token"); !token.empty()) {
-    wanted.before = run_in_token(token, wanted);
+    wanted.before = parse_run_token(token, wanted.filters);
     if (!wanted.before) {
       return refusal(400, "invalid_page_token",
                      "next_page_token is not of this list; pages keep namespace, workflow_type, "
@@ -160,7 +145,7 @@ class PageOfWorkflows {
     return {200,
             {{"workflows", std::move(items_)},
              {"workflow_count", count},
-             {"next_page_token", next_ ? Value{token_after(*next_, wanted_)} : Value{}}}};
+             {"next_page_token", next_ ? Value{run_token(*next_, wanted_.filters)} : Value{}}}};
   }
 
  private:
