@@ -6,6 +6,7 @@
 #include "views/row_value.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace dw::bundle {
 namespace {
@@ -42,7 +43,11 @@ struct Asked {
 
 class Reader {
  public:
-  explicit Reader(const views::Account& account) : account_(account) {}
+  explicit Reader(const views::Account& account) : account_(account) {
+    for (const auto& wait : account_.signal_waits) {
+      steps_.emplace(wait.opened.wait_id.str(), wait.opened.step);
+    }
+  }
 
   void read(const Event& event) {
     at_ = event.recorded_at;
@@ -115,17 +120,19 @@ class Reader {
     asked.at = at_;
     return asked;
   }
-  Asked* find(std::string_view subject_id) {
-    const auto found = std::ranges::find(asked_, subject_id, &Asked::subject_id);
-    return found == asked_.end() ? nullptr : &*found;
+  Asked* find(const std::string& subject_id) {
+    const auto found = by_subject_.find(subject_id);
+    return found == by_subject_.end() ? nullptr : &asked_[found->second];
   }
   static void refused(Asked& asked, std::string outcome, std::string reason) {
     asked.status = "rejected";
     asked.outcome = std::move(outcome);
     asked.rejection_reason = std::move(reason);
   }
-  static void subject(Asked& asked, std::string id, std::string name, Payload arguments,
-                      std::string status) {
+  // Of the command that was added last.
+  void subject(Asked& asked, std::string id, std::string name, Payload arguments,
+               std::string status) {
+    by_subject_.emplace(id, asked_.size() - 1);
     asked.subject_id = std::move(id);
     asked.target_name = std::move(name);
     asked.arguments = std::move(arguments);
@@ -148,9 +155,8 @@ class Reader {
     Asked* asked = find(e.signal_id.str());
     asked->applied_at = at_;
     asked->wait_id = e.wait_id.str();
-    for (const auto& wait : account_.signal_waits) {
-      if (wait.opened.wait_id == e.wait_id) asked->step = wait.opened.step;
-    }
+    const auto step = steps_.find(asked->wait_id);
+    if (step != steps_.end()) asked->step = step->second;
   }
   void rejected(const UpdateRejected& e) {
     Asked& asked = add("update", e.command);
@@ -180,6 +186,8 @@ class Reader {
   const views::Account& account_;
   Timestamp at_;
   std::vector<Asked> asked_;
+  std::unordered_map<std::string, std::size_t> by_subject_;  // where in asked_ it is
+  std::unordered_map<std::string, std::int64_t> steps_;      // by the signal wait
 };
 
 // ---- rows
@@ -218,7 +226,10 @@ void add_verdict(RowValue& row, const Asked& asked) {
   row("validation_errors", asked.validation_errors);
 }
 
-Value command_value(const Asked& asked, const RunId& run) {
+// How much of it a row shows.
+enum class Depth { whole, glance };
+
+Value command_value(const Asked& asked, const RunId& run, Depth depth) {
   const bool signal = asked.type == "signal", update = asked.type == "update";
   const auto only = [](bool shown, const std::string& text) { return shown ? text : ""; };
   RowValue row;
@@ -227,7 +238,7 @@ Value command_value(const Asked& asked, const RunId& run) {
   row("target_name", asked.target_name)("status", asked.status);
   add_verdict(row, asked);
   row("reason", asked.reason)("payload_codec", codec_of(asked.arguments));
-  row("payload", payload_cell(asked.arguments));
+  if (depth == Depth::whole) row("payload", payload_cell(asked.arguments));
   row("context", asked.command.context ? context_value(*asked.command.context) : Value{});
   row("signal_id", only(signal, asked.subject_id));
   row("signal_status", only(signal, asked.subject_status));
@@ -259,7 +270,7 @@ void add_tasks(RowValue& row, const Asked& asked, std::span<const views::TaskRow
   row("task_ids", Value{std::move(ids)})("task_missing", current && current->synthetic);
 }
 
-RowValue subject_row(const Asked& asked, const RunId& run) {
+RowValue subject_row(const Asked& asked, const RunId& run, Depth depth) {
   RowValue row;
   row("id", asked.subject_id)("command_id", asked.command.id);
   row("command_sequence", asked.command.sequence)("workflow_sequence", asked.step);
@@ -269,7 +280,7 @@ RowValue subject_row(const Asked& asked, const RunId& run) {
   add_verdict(row, asked);
   row("payload_codec", codec_of(asked.arguments));
   row("arguments_available", asked.arguments.has_value());
-  row("arguments", payload_cell(asked.arguments));
+  if (depth == Depth::whole) row("arguments", payload_cell(asked.arguments));
   return row;
 }
 void add_times(RowValue& row, const Asked& asked, std::string_view taken) {
@@ -280,23 +291,25 @@ void add_times(RowValue& row, const Asked& asked, std::string_view taken) {
 }
 
 Value signal_value(const Asked& asked, const RunId& run, std::span<const views::TaskRow> tasks) {
-  RowValue row = subject_row(asked, run);
+  RowValue row = subject_row(asked, run, Depth::whole);
   row("signal_wait_id", asked.wait_id);
   add_times(row, asked, "received_at");
   add_tasks(row, asked, tasks);
   return row.take();
 }
 
-Value update_value(const Asked& asked, const RunId& run, std::span<const views::TaskRow> tasks) {
+Value update_value(const Asked& asked, const RunId& run, std::span<const views::TaskRow> tasks,
+                   Depth depth) {
   const Failure none;
   const Failure& failure = asked.failure ? *asked.failure : none;
-  RowValue row = subject_row(asked, run);
+  RowValue row = subject_row(asked, run, depth);
   row("result_available", asked.result.has_value());
-  row("result_payload_codec", codec_of(asked.result))("result", payload_cell(asked.result));
+  row("result_payload_codec", codec_of(asked.result));
+  if (depth == Depth::whole) row("result", payload_cell(asked.result));
   row("failure_id", asked.failure_id)("failure_message", failure.message);
   row("exception_type", failure.exception_type)("exception_class", failure.exception_class);
   add_times(row, asked, "accepted_at");
-  add_tasks(row, asked, tasks);
+  if (depth == Depth::whole) add_tasks(row, asked, tasks);
   return row.take();
 }
 
@@ -378,12 +391,32 @@ Result<Lifecycles> lifecycles_of(const views::Account& account, std::span<const 
   const auto all = reader.take();
   Lifecycles lives;
   for (const Asked& asked : all) {
-    lives.commands.push_back(command_value(asked, account.run_id));
+    lives.commands.push_back(command_value(asked, account.run_id, Depth::whole));
     if (asked.type == "signal") lives.signals.push_back(signal_value(asked, account.run_id, tasks));
-    if (asked.type == "update") lives.updates.push_back(update_value(asked, account.run_id, tasks));
+    if (asked.type == "update") {
+      lives.updates.push_back(update_value(asked, account.run_id, tasks, Depth::whole));
+    }
   }
   lives.linked_intakes = linked_intakes(all);
   return lives;
+}
+
+Glance glance_at(const views::Account& account, std::span<const Event> events, std::size_t most) {
+  Reader reader{account};
+  for (const Event& event : events) reader.read(event);
+  auto all = reader.take();
+  Glance glance;
+  for (auto asked = all.rbegin(); asked != all.rend(); ++asked) {
+    if (glance.commands.size() < most) {
+      glance.commands.push_back(command_value(*asked, account.run_id, Depth::glance));
+    }
+    if (asked->type == "update" && glance.updates.size() < most) {
+      glance.updates.push_back(update_value(*asked, account.run_id, {}, Depth::glance));
+    }
+  }
+  std::ranges::reverse(glance.commands);
+  std::ranges::reverse(glance.updates);
+  return glance;
 }
 
 }  // namespace dw::bundle

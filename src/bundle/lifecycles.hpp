@@ -27,6 +27,15 @@ Result<Lifecycles> lifecycles_of(const views::Account& account,
                                  std::span<const Refusal> refusals,
                                  std::span<const views::TaskRow> tasks);
 
+// What a glance at a run shows: the newest commands and updates that its events tell, in the order
+// of their command sequence, without payloads and without the tasks that bring them to the code.
+struct Glance {
+  Value::Array commands;
+  Value::Array updates;
+};
+Glance glance_at(const views::Account& account, std::span<const history::Event> events,
+                 std::size_t most);
+
 // A payload as exports show it: the text itself for JSON, base64 for everything else, and for one
 // in external storage the envelope that says where.
 Value payload_text(const Payload& payload);

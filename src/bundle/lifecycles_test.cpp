@@ -138,5 +138,27 @@ TEST(Lifecycles, CommandsOfOneRequestAreLinked) {
   EXPECT_EQ(shown(half, "linked_intakes.0.start_command_id"), "null");
 }
 
+TEST(Lifecycles, AGlanceShowsTheNewestWithoutPayloads) {
+  const auto run = looking_at(
+      {start_accepted(command("c1", 1)), workflow_started("invoice"), condition_wait_opened("w1"),
+       update_accepted("u1", "raise", command("c2", 2), "[5]"), update_applied("u1", 1),
+       update_completed("u1", "15"), update_accepted("u2", "raise", command("c3", 3), "[6]"),
+       repair_requested(command("c4", 4), "repair_not_needed")});
+  const auto all = bundle::glance_at(run.account(), run.events(), 10);
+  EXPECT_EQ(all.commands.size(), 4u);
+  ASSERT_EQ(all.updates.size(), 2u);
+  EXPECT_EQ(text_at(all.updates[0], "status"), "completed");
+  EXPECT_EQ(text_at(all.updates[0], "result_available"), "true");
+  for (const auto key : {"payload", "arguments", "result", "task_ids"}) {
+    EXPECT_EQ(all.commands[1].find(key), nullptr) << key;
+    EXPECT_EQ(all.updates[0].find(key), nullptr) << key;
+  }
+  const auto newest = bundle::glance_at(run.account(), run.events(), 1);
+  ASSERT_EQ(newest.commands.size(), 1u);
+  EXPECT_EQ(text_at(newest.commands[0], "id"), "c4");
+  ASSERT_EQ(newest.updates.size(), 1u);
+  EXPECT_EQ(text_at(newest.updates[0], "id"), "u2");
+}
+
 }  // namespace
 }  // namespace dw::story

@@ -152,7 +152,6 @@ Command history_command() {
                    .columns = {{"#", "sequence"},
                                {"Event Type", "event_type"},
                                {"Time", "timestamp"},
-                               {"Principal", "principal.label|principal.id"},
                                {"Details", "payload", Format::json}}},
           .patience = Patience::poll,
           .examples = {"dw workflow:history order-42 01J8ZK3V6S8Q3N4T5W6X7Y8Z9A",

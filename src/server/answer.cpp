@@ -231,7 +231,7 @@ void with_envelope(Answer& answer, const Subject& subject) {
   answer.written.emplace_back("control_plane", std::move(text));
 }
 
-void with_worker_envelope(Answer& answer) {
+void with_worker_envelope(Answer& answer, bool compression) {
   const Value* message = find(answer.body, "message");
   const Value* error = find(answer.body, "error");
   if (message && !error) {
@@ -240,7 +240,7 @@ void with_worker_envelope(Answer& answer) {
     answer.body.emplace_back("message", Value{*error});
   }
   answer.body.emplace_back("protocol_version", worker_protocol_version);
-  answer.written.emplace_back("server_capabilities", worker_capabilities());
+  answer.written.emplace_back("server_capabilities", worker_capabilities(compression));
 }
 
 Value response_contract() {

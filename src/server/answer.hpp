@@ -44,7 +44,7 @@ void with_envelope(Answer& answer, const Subject& subject);
 
 // What every answer to a worker carries: the version spoken here, what this server can do, and the
 // text of a refusal under both names that its readers know.
-void with_worker_envelope(Answer& answer);
+void with_worker_envelope(Answer& answer, bool compression);
 
 // "signal", "list_runs", …: the operation as the envelope names it.
 std::string_view name_of(Operation operation);

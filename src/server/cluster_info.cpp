@@ -21,7 +21,7 @@ constexpr std::string_view capabilities = R"({
   "bridge_adapter_outcome_contract": true, "replay_verification_contract": false,
   "external_executor_config_contract": false, "invocable_carrier_contract": false,
   "result_long_poll": true, "signal_with_start": true,
-  "payload_codecs": ["avro"], "response_compression": ["gzip", "deflate"]
+  "payload_codecs": ["avro"]
 })";
 
 // A range that takes pre-releases of 2.0.0 in.
@@ -64,7 +64,7 @@ constexpr std::string_view server_capabilities = R"({
   "activity_retry_policy": true, "activity_timeouts": true, "child_workflow_retry_policy": true,
   "child_workflow_timeouts": true, "parent_close_policy": true, "non_retryable_failures": true,
   "history_compression": {"supported_encodings": ["gzip", "deflate"], "compression_threshold": 50},
-  "response_compression": ["gzip", "deflate"], "exchange": {"version": 1, "endpoint": "/worker/exchange"}
+  "exchange": {"version": 1, "endpoint": "/worker/exchange"}
 })";
 
 constexpr std::string_view auth_composition = R"({
@@ -141,11 +141,18 @@ Value written(std::string_view json) {
   return *std::move(value);
 }
 
+Value with_codings(Value capable, bool compression) {
+  capable.if_map()->emplace_back("response_compression",
+                                 compression ? Value::Array{"gzip", "deflate"} : Value::Array{});
+  return capable;
+}
+
 }  // namespace
 
-const std::string& worker_capabilities() {
-  static const std::string json = to_json(written(server_capabilities));
-  return json;
+const std::string& worker_capabilities(bool compression) {
+  static const std::string compressed = to_json(with_codings(written(server_capabilities), true));
+  static const std::string plain = to_json(with_codings(written(server_capabilities), false));
+  return compression ? compressed : plain;
 }
 
 Value cluster_info(const About& about) {
@@ -155,7 +162,7 @@ Value cluster_info(const About& about) {
       {"default_namespace", about.default_namespace},
       {"supported_sdk_versions",
        Value::Map{{"cli", ">=0.1,<3.0"}, {"python", ">=0.1,<3.0"}, {"rust", ">=0.1,<3.0"}}},
-      {"capabilities", written(capabilities)},
+      {"capabilities", with_codings(written(capabilities), about.compression)},
       {"limits", Value::Map{{"max_payload_bytes", about.max_payload_bytes},
                             {"max_memo_bytes", static_cast<std::int64_t>(engine::max_memo_bytes)},
                             {"max_search_attributes", 100},
@@ -172,8 +179,10 @@ Value cluster_info(const About& about) {
                                    {"header", control_plane_header},
                                    {"request_contract", written(request_contract)},
                                    {"response_contract", response_contract()}}},
-      {"worker_protocol", Value::Map{{"version", worker_protocol_version},
-                                     {"server_capabilities", written(server_capabilities)}}},
+      {"worker_protocol",
+       Value::Map{
+           {"version", worker_protocol_version},
+           {"server_capabilities", with_codings(written(server_capabilities), about.compression)}}},
       {"bridge_adapter_outcome_contract", written(bridge_contract)},
       {"auth_composition_contract", written(auth_composition)}};
   Value more = written(descriptions);

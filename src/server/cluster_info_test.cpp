@@ -45,5 +45,20 @@ TEST(ClusterInfo, TellsTheLimitsThatCommandsMeet) {
   EXPECT_EQ(*info().find("limits")->find("max_memo_bytes"), Value{262'144});
 }
 
+TEST(ClusterInfo, NamesNoCodingsWhereNothingIsCompressed) {
+  About about{"host-1", "0.1.0", "default", 2'097'152};
+  const auto codings = [&] {
+    const Value told = cluster_info(about);
+    const Value& workers = *told.find("worker_protocol")->find("server_capabilities");
+    EXPECT_EQ(to_json(workers), worker_capabilities(about.compression)) << "told twice, alike";
+    EXPECT_EQ(*told.find("capabilities")->find("response_compression"),
+              *workers.find("response_compression"));
+    return to_json(*workers.find("response_compression"));
+  };
+  EXPECT_EQ(codings(), R"(["gzip","deflate"])");
+  about.compression = false;
+  EXPECT_EQ(codings(), "[]");
+}
+
 }  // namespace
 }  // namespace dw::server

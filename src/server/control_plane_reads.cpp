@@ -5,19 +5,23 @@
 #include "server/run_export.hpp"
 #include "server/run_look.hpp"
 #include "server/workflow_list.hpp"
+#include "store/derived.hpp"
 
 namespace dw::server {
 namespace {
 
 // A run with the rows that stand beside it, at this moment.
 struct Seen {
+  std::vector<history::Event> events;
   views::Account account;
   views::Sight sight;
 };
 
 Result<Seen> look_at(store::Store& store, const store::LoadedRun& loaded, RunId current,
                      Timestamp now) {
-  Seen seen{DW_TRY(account_of_run(loaded)), {}};
+  Seen seen;
+  seen.events = DW_TRY(store::events_of(loaded.commits));
+  seen.account = DW_TRY(views::account_of(loaded.row.run_id, seen.events));
   seen.sight = DW_TRY(sight_of_run(store, loaded.row, seen.account, std::move(current), now));
   return seen;
 }
@@ -50,7 +54,8 @@ Answer ControlPlane::describe(const Call& call) {
   seen->sight.updates_queue_behind_signals = parts_.updates_queue_behind_signals;
   seen->sight.code_elsewhere =
       !parts_.registry.find_workflow(seen->account.state.start.workflow_type);
-  return {200, run_detail(seen->account, seen->sight, *last ? (*last)->run_number : 1)};
+  return {200,
+          run_detail(seen->account, seen->events, seen->sight, *last ? (*last)->run_number : 1)};
 }
 
 Answer ControlPlane::list_runs(const Call& call) {

@@ -105,6 +105,12 @@ void DeclaredValidators::restore(std::span<const store::Document> documents) {
   }
 }
 
+void DeclaredValidators::forget(const Namespace& ns) {
+  const std::lock_guard lock{mutex_};
+  std::erase_if(builds_, [&](const auto& known) { return std::get<Namespace>(known.first) == ns; });
+  std::erase_if(names_, [&](const auto& name) { return name.first == ns; });
+}
+
 std::vector<store::Document> DeclaredValidators::note(const Worker& worker) {
   std::vector<store::Document> changed;
   const std::lock_guard lock{mutex_};

@@ -41,6 +41,8 @@ class DeclaredValidators {
   explicit DeclaredValidators(const Workers& workers) : workers_(workers) {}
 
   void restore(std::span<const store::Document> documents);
+  // The namespace has left; the next of its name begins without any of this.
+  void forget(const Namespace& ns);
   // A worker has registered. What has changed thereby is to be kept.
   std::vector<store::Document> note(const Worker& worker);
 
@@ -70,7 +72,7 @@ class DeclaredValidators {
   const Workers& workers_;
   mutable std::mutex mutex_;
   std::map<Key, Builds> builds_;                       // guarded by mutex_
-  std::set<std::pair<Namespace, std::string>> names_;  // guarded by mutex_; grows only
+  std::set<std::pair<Namespace, std::string>> names_;  // guarded by mutex_; stays till ns goes
 };
 
 }  // namespace dw::server

@@ -100,6 +100,16 @@ TEST_F(KnowingValidators, AWorkersWordOutlivesItAndTheServer) {
   EXPECT_FALSE(restarted.required(target("touch")));
 }
 
+TEST_F(KnowingValidators, ANamespaceThatLeftLeavesNothingToTheNextOfItsName) {
+  enlist("w-1");
+  leave("w-1");
+  validators.forget(Namespace{"other"});
+  EXPECT_TRUE(validators.required(target()));
+  validators.forget(cafe);
+  EXPECT_FALSE(validators.required(target()));
+  EXPECT_FALSE(validators.anywhere(cafe, "rename"));
+}
+
 TEST_F(KnowingValidators, WhatCannotBeReadIsLeftOut) {
   validators.restore(std::vector<store::Document>{
       {std::string{update_validators_kind}, cafe, "a", "[{]"},

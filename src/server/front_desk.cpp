@@ -42,7 +42,7 @@ bool enveloped(Plane plane, int status) {
   return plane == Plane::workflows && status != 401 && status != 403;
 }
 
-Response finished(Answer answer, Plane plane, const Subject& subject) {
+Response finished(Answer answer, Plane plane, const Subject& subject, bool compression) {
   Response response;
   response.status = answer.status;
   response.headers.push_back({"Content-Type", "application/json"});
@@ -56,7 +56,7 @@ Response finished(Answer answer, Plane plane, const Subject& subject) {
   if (plane == Plane::worker) {
     response.headers.push_back(
         {std::string{worker_protocol_header}, std::string{worker_protocol_version}});
-    with_worker_envelope(answer);
+    with_worker_envelope(answer, compression);
   }
   if (enveloped(plane, answer.status)) with_envelope(answer, subject);
   response.body = body_text(std::move(answer));
@@ -139,7 +139,7 @@ void FrontDesk::handle(Request request, Respond respond) {
   const Plane plane = call.match.plane;
   const Subject subject = subject_of(call.match);
   if (auto no = refused(request, call.match, call)) {
-    return respond(finished(*std::move(no), plane, subject));
+    return respond(finished(*std::move(no), plane, subject, options_.about.compression));
   }
   if (call.operation() == Operation::cluster_info) {
     return respond({200, {{"Content-Type", "application/json"}}, cluster_info_});
@@ -150,10 +150,12 @@ void FrontDesk::handle(Request request, Respond respond) {
     Respond respond;
     Plane plane;
     Subject subject;
+    bool compression;
   };
-  const auto asker = std::make_shared<const Asker>(Asker{std::move(respond), plane, subject});
+  const auto asker = std::make_shared<const Asker>(
+      Asker{std::move(respond), plane, subject, options_.about.compression});
   const Reply reply = [asker](Answer answer) {
-    asker->respond(finished(std::move(answer), asker->plane, asker->subject));
+    asker->respond(finished(std::move(answer), asker->plane, asker->subject, asker->compression));
   };
   try {
     service.serve(std::move(call), reply);

@@ -85,6 +85,13 @@ bool Namespaces::exists(std::string_view name) const {
   return entries_.contains(name);
 }
 
+std::vector<Namespace> Namespaces::names() const {
+  const std::lock_guard lock{mutex_};
+  std::vector<Namespace> names;
+  for (const auto& [name, entry] : entries_) names.emplace_back(name);
+  return names;
+}
+
 std::chrono::days Namespaces::retention(std::string_view name) const {
   const std::lock_guard lock{mutex_};
   const auto found = entries_.find(name);
@@ -219,6 +226,20 @@ void Namespaces::set_storage(const Call& call, Reply reply) {
   });
 }
 
+Result<std::int64_t> Namespaces::take_along(const Belongings& belongings,
+                                            const Namespace& ns) const {
+  auto documents = DW_TRY(parts_.store.documents(belongings.kind));
+  std::int64_t count = 0;
+  for (store::Document& document : documents) {
+    if (document.ns != ns) continue;
+    document.body.clear();
+    DW_TRY_VOID(parts_.store.put_document(document));
+    ++count;
+  }
+  belongings.forget(ns);
+  return count;
+}
+
 void Namespaces::remove(const Call& call, Reply reply) {
   change(call, std::move(reply), [this](const Call& asked) -> Answer {
     const std::string name = named_in(asked);
@@ -256,16 +277,20 @@ void Namespaces::remove(const Call& call, Reply reply) {
     const auto calendars = parts_.forget_calendars ? parts_.forget_calendars(Namespace{name})
                                                    : Result<std::int64_t>{0};
     if (!calendars) return failed(calendars.error(), asked);
+    Value::Map deleted{{"workflow_runs", 0},
+                       {"workflow_schedules", 0},
+                       {"search_attribute_definitions", *attributes},
+                       {"calendars", *calendars}};
+    for (const Belongings& belongings : parts_.belongings) {
+      const auto count = take_along(belongings, Namespace{name});
+      if (!count) return failed(count.error(), asked);
+      deleted.emplace_back(belongings.counted_as, *count);
+    }
     const auto gone = parts_.store.put_document({std::string{namespace_kind}, {}, name, {}});
     if (!gone) return failed(gone.error(), asked);
     const std::lock_guard lock{mutex_};
     entries_.erase(name);
-    return {
-        200,
-        {{"name", name},
-         {"status", "deleted"},
-         {"deleted",
-          Value::Map{{"runs", 0}, {"search_attributes", *attributes}, {"calendars", *calendars}}}}};
+    return {200, {{"name", name}, {"status", "deleted"}, {"deleted", std::move(deleted)}}};
   });
 }
 

@@ -13,6 +13,14 @@ namespace dw::server {
 
 inline constexpr std::string_view namespace_kind = "namespace";
 
+// What a namespace has besides its workflows: documents of a kind, and whoever knows them by heart.
+struct Belongings {
+  std::string_view kind;
+  std::string_view counted_as;  // in the answer to whoever removes the namespace
+  // Called on the writer's thread, when the documents are gone.
+  std::function<void(const Namespace& ns)> forget;
+};
+
 struct NamespacesParts {
   store::Store& store;
   Executor& writer;  // the thread that commits
@@ -21,6 +29,7 @@ struct NamespacesParts {
   // Takes along what a leaving namespace has registered, on the writer's thread; gives its number.
   std::function<Result<std::int64_t>(const Namespace& ns)> forget_search_attributes = {};
   std::function<Result<std::int64_t>(const Namespace& ns)> forget_calendars = {};
+  std::vector<Belongings> belongings = {};
 };
 
 class Namespaces {
@@ -31,6 +40,7 @@ class Namespaces {
   // so that it stays as it is when another becomes the default, or after a crash.
   void restore(std::span<const store::Document> documents);
   bool exists(std::string_view name) const;
+  std::vector<Namespace> names() const;
   // How long its closed runs are kept.
   std::chrono::days retention(std::string_view name) const;
   // Where its large payloads are kept; absent when nobody has said so.
@@ -61,6 +71,7 @@ class Namespaces {
   void change(const Call& call, Reply reply, std::function<Answer(const Call& call)> apply);
   std::optional<Entry> find_entry(std::string_view name) const;
   Answer put(const std::string& name, const Entry& entry, int status);
+  Result<std::int64_t> take_along(const Belongings& belongings, const Namespace& ns) const;
 
   const NamespacesParts parts_;
   mutable std::mutex mutex_;

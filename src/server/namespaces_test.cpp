@@ -117,6 +117,31 @@ TEST_F(StorageOfNamespaces, GoesWithTheNamespace) {
   EXPECT_EQ(namespaces.storage("billing"), std::nullopt) << "one of the same name inherits nothing";
 }
 
+TEST_F(StorageOfNamespaces, WhatANamespaceHadLeavesWithIt) {
+  std::vector<std::string> forgotten;
+  Namespaces leaving{{.store = store,
+                      .writer = writer,
+                      .clock = clock,
+                      .belongings = {{"crew", "workers", [&](const Namespace& ns) {
+                                        forgotten.push_back(ns.str());
+                                      }}}}};
+  answer_to(
+      [&](Reply reply) { leaving.create(about("", R"({"name":"shop"})"), std::move(reply)); });
+  for (const std::string id : {"ann", "bob"}) {
+    ASSERT_TRUE(store.put_document({"crew", Namespace{"shop"}, id, "{}"}));
+  }
+  ASSERT_TRUE(store.put_document({"crew", Namespace{"shop2"}, "ann", "{}"}));
+  EXPECT_EQ(
+      text_of(answer_to([&](Reply reply) { leaving.remove(about("shop"), std::move(reply)); })),
+      R"(200 {"name":"shop","status":"deleted","deleted":{"workflow_runs":0,)"
+      R"("workflow_schedules":0,"search_attribute_definitions":0,"calendars":0,)"
+      R"("workers":2}})");
+  EXPECT_EQ(forgotten, std::vector<std::string>{"shop"});
+  const auto left = *store.documents("crew");
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].ns, Namespace{"shop2"});
+}
+
 TEST_F(StorageOfNamespaces, WhatCannotBeIsRefusedAndChangesNothing) {
   set("default", in_a_bucket);
   const auto before = shown();

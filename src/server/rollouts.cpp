@@ -112,6 +112,11 @@ void Rollouts::restore(std::span<const store::Document> documents) {
   }
 }
 
+void Rollouts::forget(const Namespace& ns) {
+  const std::lock_guard lock{mutex_};
+  std::erase_if(queues_, [&](const auto& known) { return known.first.first == ns; });
+}
+
 bool Rollouts::draining(const Namespace& ns, std::string_view queue,
                         std::string_view build_id) const {
   const std::lock_guard lock{mutex_};

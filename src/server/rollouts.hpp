@@ -22,6 +22,8 @@ class Rollouts {
   explicit Rollouts(RolloutsParts parts) : parts_(parts) {}
 
   void restore(std::span<const store::Document> documents);
+  // The namespace has left; the next of its name begins without any of this.
+  void forget(const Namespace& ns);
 
   // Its workers finish what they hold and are given nothing new.
   bool draining(const Namespace& ns, std::string_view queue, std::string_view build_id) const;

@@ -186,6 +186,15 @@ TEST_F(RollingOut, WhatWasSaidOutlastsTheProcess) {
   EXPECT_THAT(next.queues(Namespace{"other"}), IsEmpty());
 }
 
+TEST_F(RollingOut, ANamespaceThatLeftLeavesNothingToTheNextOfItsName) {
+  told(&Rollouts::drain, named("v1"));
+  rollouts.forget(Namespace{"shop2"});
+  EXPECT_TRUE(rollouts.draining(shop, "orders", "v1"));
+  rollouts.forget(shop);
+  EXPECT_FALSE(rollouts.draining(shop, "orders", "v1"));
+  EXPECT_THAT(rollouts.queues(shop), IsEmpty());
+}
+
 TEST_F(RollingOut, ADocumentThatCannotBeReadIsLeftOut) {
   const std::vector<store::Document> odd{{"rollout", shop, "a", "{"},
                                          {"rollout", shop, "b", "{}"},

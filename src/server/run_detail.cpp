@@ -1,5 +1,6 @@
 #include "server/run_detail.hpp"
 
+#include "bundle/lifecycles.hpp"
 #include "server/fields.hpp"
 #include "views/availability.hpp"
 #include "views/failures.hpp"
@@ -62,8 +63,8 @@ Value::Map run_item(const views::Summary& summary, const views::Account& account
           {"closed_at", views::cell(summary.closed_at)}};
 }
 
-Value::Map run_detail(const views::Account& account, const views::Sight& sight,
-                      std::int64_t run_count) {
+Value::Map run_detail(const views::Account& account, std::span<const history::Event> events,
+                      const views::Sight& sight, std::int64_t run_count) {
   const history::RunState& state = account.state;
   const history::WorkflowStarted& start = state.start;
   const auto summary = views::summarize(account, sight);
@@ -96,6 +97,9 @@ Value::Map run_detail(const views::Account& account, const views::Sight& sight,
                             {"can_terminate", allowed.terminate.granted()},
                             {"can_repair", allowed.repair.granted()},
                             {"can_archive", allowed.archive.granted()}});
+  auto asked = bundle::glance_at(account, events, most_commands_shown);
+  add("commands", std::move(asked.commands));
+  add("updates", std::move(asked.updates));
   if (state.status == history::RunStatus::failed && state.failure) {
     add("error", state.failure->message);
     // What ended the run comes last, where clients look for it: updates that it left open fail

@@ -339,6 +339,11 @@ std::vector<store::Document> Workers::take_forgotten() {
   return std::exchange(forgotten_, {});
 }
 
+void Workers::forget(const Namespace& ns) {
+  const std::lock_guard lock{mutex_};
+  std::erase_if(workers_, [&](const auto& known) { return known.first.first == ns; });
+}
+
 Answer Workers::register_worker(const Call& call, std::string fresh_id) {
   Fields fields{call};
   Worker worker = worker_in(call, fields);

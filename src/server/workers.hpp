@@ -70,6 +70,8 @@ class Workers {
   void restore(std::span<const store::Document> registrations);
   // Registrations of workers that have not been heard of for a day, to be removed.
   std::vector<store::Document> take_forgotten();
+  // The namespace has left, and those who work for it are unknown from now on.
+  void forget(const Namespace& ns);
 
   // The worker plane; each takes a request that passed the desk.
   Answer register_worker(const Call& call, std::string fresh_id);

@@ -337,6 +337,14 @@ TEST_F(AmongWorkers, OperatorsMayRemoveAWorkerOfTheirNamespace) {
 
 // ---- what they declare
 
+TEST_F(AmongWorkers, WithTheirNamespaceTheyLeave) {
+  enlist_one();
+  workers.forget(Namespace{"elsewhere"});
+  EXPECT_TRUE(workers.find(home, "w-1"));
+  workers.forget(home);
+  EXPECT_FALSE(workers.find(home, "w-1"));
+}
+
 TEST_F(AmongWorkers, ContractsBecomeDeclarations) {
   enlist(
       R"({"worker_id":"w-1","task_queue":"orders","runtime":"python","workflow_command_contracts":{
