@@ -27,7 +27,8 @@ Registry frozen(Registry registry) {
 }
 
 server::About about(const Serving& how) {
-  return {host_name(), DW_VERSION, how.ns, static_cast<std::int64_t>(how.http.max_body_bytes)};
+  return {host_name(), DW_VERSION, how.ns, static_cast<std::int64_t>(how.http.max_body_bytes),
+          how.compression};
 }
 
 }  // namespace
@@ -39,7 +40,7 @@ Running::Running(Registry registry, Serving how)
       patient_("dw-storage", clock_),
       views_("dw-views", clock_),
       probes_("dw-probes", clock_),
-      matching_(polls_, clock_),
+      matching_(polls_, clock_, std::move(how.budgets)),
       workers_(clock_,
                [this](const Namespace& ns, std::string_view queue, std::string_view build_id) {
                  return rollouts_.draining(ns, queue, build_id);
@@ -53,9 +54,22 @@ Running::Running(Registry registry, Serving how)
                         .updates_queue_behind_signals = how.updates_queue_behind_signals,
                         .schedule_log_retention = how.schedule_log_retention},
           nullptr, &matching_)),
-      namespaces_({engine_->store(), engine_->writer(), engine_->clock(), how.ns,
+      table_search_({engine_->store(), views_, engine_->clock(),
+                     [this](engine::Task task, std::function<void()> done) {
+                       engine_->dispatch().deliver(std::move(task), std::move(done));
+                     }}),
+      namespaces_({engine_->store(),
+                   engine_->writer(),
+                   engine_->clock(),
+                   how.ns,
                    [this](const Namespace& ns) { return attributes_.forget(ns); },
-                   [this](const Namespace& ns) { return calendars_.forget(ns); }}),
+                   [this](const Namespace& ns) { return calendars_.forget(ns); },
+                   {{server::registration_kind, "workflow_worker_registrations",
+                     [this](const Namespace& ns) { workers_.forget(ns); }},
+                    {server::rollout_kind, "rollouts",
+                     [this](const Namespace& ns) { rollouts_.forget(ns); }},
+                    {server::update_validators_kind, "update_validators",
+                     [this](const Namespace& ns) { validators_.forget(ns); }}}}),
       calendars_({engine_->store(), engine_->writer(), engine_->reader(), engine_->clock(),
                   calendar_random_, engine_->zones(),
                   [this](const Namespace& ns, const schedule::CalendarRecord& calendar) {
@@ -69,7 +83,11 @@ Running::Running(Registry registry, Serving how)
       storage_({namespaces_, patient_, storage_random_,
                 std::filesystem::absolute(how.store).parent_path(), environment_variable}),
       task_queues_({engine_->store(), views_, engine_->clock(), workers_, queries_, rollouts_,
-                    held_tasks()}),
+                    held_tasks(),
+                    [this](const server::LaneName& lane) { return matching_.standing(lane); },
+                    [this](const Namespace& ns, std::string_view queue) {
+                      return matching_.most_pending_queries(ns, queue);
+                    }}),
       system_(system_parts(how.store)),
       results_(engine_->dispatch(), engine_->store(), engine_->reader(), polls_, clock_),
       histories_(engine_->store(), views_, polls_, clock_),
@@ -125,6 +143,20 @@ Running::Running(Registry registry, Serving how)
   rollouts_.restore(unwrap(engine_->store().documents(server::rollout_kind)));
   validators_.restore(unwrap(engine_->store().documents(server::update_validators_kind)));
   workers_.restore(unwrap(engine_->store().documents(server::registration_kind)));
+  if (how.retention) {
+    engine_->housekeeper().prune_by_itself([this](Timestamp now) {
+      std::vector<upkeep::RetentionScope> scopes;
+      for (Namespace& ns : namespaces_.names()) {
+        const Timestamp before = now - namespaces_.retention(ns.view());
+        scopes.push_back({.before = before, .ns = std::move(ns)});
+      }
+      return scopes;
+    });
+  }
+  matching_.look_with([this](server::LaneName lane, std::optional<engine::TaskKey> from,
+                             std::size_t most, server::Matching::Looked done) {
+    table_search_.look(std::move(lane), std::move(from), most, std::move(done));
+  });
   engine_->look_after_schedules(
       [this](engine::StartCommand& command) { control_plane_.describe_start(command); });
   port_ = unwrap(http_.start());

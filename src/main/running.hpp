@@ -9,6 +9,8 @@
 #include "server/schedules.hpp"
 #include "server/standalone_activities.hpp"
 #include "server/system_desk.hpp"
+#include "server/table_search.hpp"
+#include "server/task_budgets.hpp"
 #include "server/worker_plane.hpp"
 
 namespace dw::app {
@@ -24,6 +26,8 @@ struct Serving {
   bool updates_queue_behind_signals = false;
   bool compression = true;
   bool open_metrics = false;
+  bool retention = true;  // closed runs go when their namespace keeps them no longer
+  server::BudgetSettings budgets = {};
   server::AccessLog access_log = {};
 };
 
@@ -75,6 +79,7 @@ class Running {
   server::DeclaredValidators validators_{workers_};
   server::UpdateValidations validations_;
   std::shared_ptr<detail::EngineImpl> engine_;
+  server::TableSearch table_search_;
   server::Namespaces namespaces_;
   server::Calendars calendars_;
   server::Rollouts rollouts_;

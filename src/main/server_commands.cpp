@@ -8,6 +8,7 @@
 #include "main/server_config.hpp"
 #include "main/server_log.hpp"
 #include "server/file_limit.hpp"
+#include "server/task_budgets.hpp"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -63,7 +64,10 @@ bool is_ignored(int signal) {
 
 Serving serving(const server::Settings& settings) {
   Serving how;
-  how.ns = settings.text("server.namespace");
+  // Written in capitals or not, it is the one that requests mean.
+  how.ns = unwrap(parse_namespace(settings.text("server.namespace"))).str();
+  how.retention = settings.on("retention.enabled");
+  how.budgets = unwrap(server::parse_budgets(settings));
   how.export_key = {settings.text("history_export.signing_key"),
                     settings.text("history_export.signing_key_id")};
   how.schedule_log_retention = std::chrono::days{settings.number("schedules.action_log_retention")};

@@ -3,14 +3,15 @@
 #include "server/env_audit.hpp"
 #include "server/listen_address.hpp"
 #include "server/settings_file.hpp"
+#include "server/task_budgets.hpp"
 
+#include <dw/ids.hpp>
 #include <dw/value.hpp>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -123,12 +124,16 @@ Result<server::HttpOptions> http_options(const server::Settings& settings) {
 }
 
 Result<void> check_namespace(const std::string& name) {
-  const bool fits = !name.empty() && name.size() <= 128 && std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
-  });
-  if (fits) return {};
+  const auto parsed = parse_namespace(name);
+  if (parsed && !parsed->empty()) return {};
   return misconfigured(fmt::format(
-      "'{}' is no name for a namespace; use up to 128 of a-z, 0-9, '.', '_' and '-'", name));
+      "'{}' is no name for a namespace; use up to 128 letters, digits, '.', '_' and '-'", name));
+}
+
+// Whoever serves reads them from the settings; whether they can be is said before anything starts.
+Result<void> check_budgets(const server::Settings& settings) {
+  const auto budgets = server::parse_budgets(settings);
+  return budgets ? Result<void>{} : budgets.error();
 }
 
 // Variables with secrets for callers, whether or not they count.
@@ -200,6 +205,7 @@ Result<ServerConfig> read_config(const server::GivenSettings& flags) {
   config.settings = DW_TRY(server::resolve(flags, environment, file));
   DW_TRY_VOID(audit(config, environment));
   DW_TRY_VOID(check_namespace(config.settings.text("server.namespace")));
+  DW_TRY_VOID(check_budgets(config.settings));
   config.auth = DW_TRY(read_auth(config.settings, config.warnings));
   config.http = DW_TRY(http_options(config.settings));
   config.access = DW_TRY(server::parse_access_level(config.settings.text("log.access")));
@@ -227,6 +233,7 @@ Result<ServerConfig> reload_server_config(const server::GivenSettings& flags,
 Result<server::Settings> load_dev_settings() {
   auto settings = DW_TRY(server::resolve({}, process_environment(), {}));
   DW_TRY_VOID(check_namespace(settings.text("server.namespace")));
+  DW_TRY_VOID(check_budgets(settings));
   return settings;
 }
 

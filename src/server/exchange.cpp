@@ -1,6 +1,7 @@
 #include "server/exchange.hpp"
 
 #include "core/json_writer.hpp"
+#include "server/addressed.hpp"
 #include "server/exchange_reports.hpp"
 #include "server/worker_tasks.hpp"
 
@@ -117,8 +118,11 @@ void Exchange::serve(Call call, Worker worker, Reply reply) {
   taker.queue = round->worker.queue;
   taker.activity_types = {round->worker.activity_types.begin(), round->worker.activity_types.end()};
   taker.any_type = round->worker.takes_all();
-  taker.activities = round->wants(WorkKind::activity);
-  taker.tasks = round->wants(WorkKind::workflow);
+  // What comes with the answer to a report passes by no lane.
+  taker.activities = std::min(round->wants(WorkKind::activity),
+                              parts_.matching.room(lane_of(round->poll(WorkKind::activity))));
+  taker.tasks = std::min(round->wants(WorkKind::workflow),
+                         parts_.matching.room(lane_of(round->poll(WorkKind::workflow))));
   report(round);
 }
 
@@ -146,18 +150,28 @@ void Exchange::take_on(Round& round, Heard& heard, dispatch::FollowUp then) {
   heard.news = std::move(then.news);
   for (auto& lent : then.activities) {
     parts_.held.note(lent.task, lent.run);
+    parts_.matching.also_leased(lane_of(round.poll(WorkKind::activity)), lent.task,
+                                lent.activity.lease_expires_at);
     --round.wants(WorkKind::activity);
     round.next_activities.push_back(std::move(lent));
   }
   if (then.next) {
     parts_.held.note(then.next->task, then.next->run);
+    parts_.matching.also_leased(lane_of(round.poll(WorkKind::workflow)), then.next->task,
+                                then.next->lease_expires_at);
     --round.wants(WorkKind::workflow);
     round.next_tasks.push_back(*std::move(then.next));
   }
 }
 
+void Exchange::is_over(const TaskId& task) {
+  parts_.held.forget(task);
+  parts_.matching.ended(task);
+}
+
 void Exchange::report_task(const RoundPtr& round, std::size_t index) {
   const auto hear = [this, round, index](Result<dispatch::TaskAnswer> answer) {
+    bool recorded = false;
     {
       const std::lock_guard lock{round->mutex};
       Heard& heard = round->heard_tasks[index];
@@ -170,8 +184,9 @@ void Exchange::report_task(const RoundPtr& round, std::size_t index) {
         heard.message = answer->message;
         take_on(*round, heard, std::move(answer->then));
       }
-      if (heard.recorded) parts_.held.forget(round->tasks[index].holder.task);
+      recorded = heard.recorded;
     }
+    if (recorded) is_over(round->tasks[index].holder.task);
     settled(round);
   };
   const TaskReport& report = round->tasks[index];
@@ -203,6 +218,7 @@ void Exchange::report_task(const RoundPtr& round, std::size_t index) {
 
 void Exchange::report_activity(const RoundPtr& round, std::size_t index) {
   const auto hear = [this, round, index](Result<dispatch::AttemptAnswer> answer) {
+    bool recorded = false;
     {
       const std::lock_guard lock{round->mutex};
       Heard& heard = round->heard_activities[index];
@@ -215,8 +231,9 @@ void Exchange::report_activity(const RoundPtr& round, std::size_t index) {
         heard.went_on = answer->went_on;
         take_on(*round, heard, std::move(answer->then));
       }
-      if (heard.recorded) parts_.held.forget(TaskId{heard.id});
+      recorded = heard.recorded;
     }
+    if (recorded) is_over(TaskId{round->activities[index].id});
     settled(round);
   };
   const TaskId task{round->activities[index].id};
@@ -289,7 +306,10 @@ void Exchange::wait(const RoundPtr& round) {
   parts_.matching.poll_any(std::move(polls), round->until, [this, round](Matching::Found found) {
     // Nobody would hear of it, or its worker left or began to drain meanwhile: it is for another.
     const bool gone = round->call.hung_up() || !parts_.workers.takes_work(round->worker);
-    if (found.offer && gone) parts_.matching.offer(found.kind, *std::move(found.offer));
+    if (found.offer && gone) {
+      parts_.matching.not_leased(found.kind, *found.offer);
+      parts_.matching.offer(found.kind, *std::move(found.offer));
+    }
     if (gone || !found.offer) {
       round->waits = false;
       round->stopped = found.stopped;
@@ -318,10 +338,13 @@ void Exchange::claim(const RoundPtr& round, WorkKind kind, dispatch::Offer offer
     dispatch::ClaimTaskJob job;
     job.owner = round->worker.worker_id;
     job.habit = engine::WorkerHabit::native;
-    job.reply = [this, round](Result<std::optional<dispatch::ClaimedTask>> claimed) {
-      if (claimed && *claimed) {
+    job.reply = [this, round, offer](Result<std::optional<dispatch::ClaimedTask>> claimed) {
+      if (!claimed || !*claimed) return could_not_claim(round, WorkKind::workflow, offer, claimed);
+      parts_.held.note((*claimed)->task, (*claimed)->run);
+      parts_.matching.leased(WorkKind::workflow, offer, (*claimed)->task,
+                             (*claimed)->lease_expires_at);
+      {
         const std::lock_guard lock{round->mutex};
-        parts_.held.note((*claimed)->task, (*claimed)->run);
         round->next_tasks.push_back(**std::move(claimed));
       }
       settled(round);
@@ -331,15 +354,27 @@ void Exchange::claim(const RoundPtr& round, WorkKind kind, dispatch::Offer offer
   dispatch::ClaimActivityJob job;
   job.activity_id = offer.activity;
   job.owner = round->worker.worker_id;
-  job.reply = [this, round](Result<std::optional<dispatch::ClaimedActivity>> claimed) {
-    if (claimed && *claimed) {
+  job.reply = [this, round, offer](Result<std::optional<dispatch::ClaimedActivity>> claimed) {
+    if (!claimed || !*claimed) return could_not_claim(round, WorkKind::activity, offer, claimed);
+    parts_.held.note((*claimed)->task, (*claimed)->run);
+    parts_.matching.leased(WorkKind::activity, offer, (*claimed)->task,
+                           (*claimed)->activity.lease_expires_at);
+    {
       const std::lock_guard lock{round->mutex};
-      parts_.held.note((*claimed)->task, (*claimed)->run);
       round->next_activities.push_back(**std::move(claimed));
     }
     settled(round);
   };
   parts_.dispatch.claim_activity(offer.run, std::move(job));
+}
+
+// Somebody else has it, or it was on its way to this worker and is nobody's now.
+template <typename Claimed>
+void Exchange::could_not_claim(const RoundPtr& round, WorkKind kind, const dispatch::Offer& offer,
+                               const Claimed& claimed) {
+  parts_.matching.not_leased(kind, offer);
+  if (!claimed && will_pass(claimed.error())) parts_.matching.offer_again(kind, offer);
+  settled(round);
 }
 
 void Exchange::answer(const RoundPtr& round) {

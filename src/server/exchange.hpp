@@ -33,10 +33,14 @@ class Exchange {
   void report_activity(const RoundPtr& round, std::size_t index);
   void report_query(const RoundPtr& round, std::size_t index);
   void take_on(Round& round, Heard& heard, dispatch::FollowUp then);
+  void is_over(const TaskId& task);
   // Then everything that waits, as much as it can take.
   void gather(const RoundPtr& round);
   void wait(const RoundPtr& round);
   void claim(const RoundPtr& round, WorkKind kind, dispatch::Offer offer);
+  template <typename Claimed>
+  void could_not_claim(const RoundPtr& round, WorkKind kind, const dispatch::Offer& offer,
+                       const Claimed& claimed);
   void settled(const RoundPtr& round);
   void answer(const RoundPtr& round);
 

@@ -1,25 +1,42 @@
 #include "server/matching.hpp"
 
+#include "core/assert.hpp"
 #include "server/deadlines.hpp"
+#include "server/task_budgets.hpp"
 #include "server/waiting_offers.hpp"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
-#include <tuple>
 #include <unordered_map>
 
 namespace dw::server {
 namespace {
 
+// After which things are tried, or looked at, once more.
+constexpr std::chrono::seconds moment{1};
+// Below it a lane has room for what was left out.
+constexpr std::size_t half_full = WaitingOffers::most / 2;
+// How much of the task table is looked through for polls that nothing in a full lane suits.
+constexpr std::size_t most_in_vain = 500;
+
 std::string queue_or_default(std::string_view queue) {
   return std::string{queue.empty() ? "default" : queue};
 }
 
+LaneName lane_of(WorkKind kind, const dispatch::Offer& offer) {
+  return {offer.run.instance.ns, queue_or_default(offer.queue), kind};
+}
+
 }  // namespace
+
+LaneName lane_of(const Poll& poll) {
+  return {poll.ns, queue_or_default(poll.queue), poll.kind};
+}
 
 // Polls that can do the same are alike to every task. They are kept together, so that a search
 // meets each sort once, however many wait.
-struct Matching::State {
+struct Matching::State : std::enable_shared_from_this<State> {
   using Need = WaitingOffers::Need;
   struct Skill {
     std::set<std::string, std::less<>> types;
@@ -33,15 +50,27 @@ struct Matching::State {
     return (able.any_type || able.types.contains(need.type)) &&
            (need.compatibility.empty() || need.compatibility == able.build_id);
   }
-  // Neither a crowd nor a lane is ever empty: queue names and types come from outside, and nobody
+  // Offers that a lane had no room for, and how far the search for them has come.
+  struct LeftOut {
+    bool since = false;  // the search began at the table's beginning: it may have passed them
+    bool searching = false;
+    std::optional<engine::TaskKey> from = {};  // where it goes on
+    Timestamp not_before = {};                 // for those who ask in vain
+    bool any() const { return since || from; }
+  };
+  // No crowd is ever empty, and no lane idle: queue names and types come from outside, and nobody
   // else would remove what they leave behind.
   using Crowd = std::set<std::uint64_t>;  // by order of arrival
   struct Lane {
     WaitingOffers offers;
     std::map<Skill, Crowd> crowds;
+    LeftOut left_out;
+    bool lets_others_go = false;  // in a moment
+    bool idle() const {
+      return offers.empty() && crowds.empty() && !left_out.any() && !left_out.searching;
+    }
   };
-  using LaneKey = std::tuple<Namespace, std::string, WorkKind>;
-  using Lanes = std::map<LaneKey, Lane>;
+  using Lanes = std::map<LaneName, Lane>;
   struct Place {
     Lanes::iterator lane;
     std::map<Skill, Crowd>::iterator crowd;
@@ -50,57 +79,88 @@ struct Matching::State {
     std::vector<Place> places;
     std::string worker_id;
     Reply reply;
+    Timestamp since;
+    std::optional<Poll> instead;
   };
 
-  explicit State(const Clock& now_from) : clock(now_from) {}
+  State(Executor& when, const Clock& now_from, BudgetSettings settings)
+      : time(when), clock(now_from), budgets(std::move(settings)), limited(budgets.limited()) {}
 
-  static LaneKey lane_of(const Poll& poll) {
-    return {poll.ns, queue_or_default(poll.queue), poll.kind};
-  }
   static Skill skill_of(const Poll& poll) { return {poll.types, poll.any_type, poll.build_id}; }
 
-  Reply take_poll(const LaneKey& key, const Need& need);
+  void offer(WorkKind kind, dispatch::Offer offer);
+  Reply take_poll(const LaneName& name, const Need& need);
   std::optional<dispatch::Offer> take_offer(const Poll& poll);
-  void keep_poll(const std::vector<Poll>& polls, Timestamp until, Reply reply);
+  void keep_poll(const std::vector<Poll>& polls, Timestamp until, Reply reply,
+                 std::optional<Poll> instead);
   Reply leave(std::uint64_t number);
   void expire(std::uint64_t number);
+  void look_for_left_out(Lanes::iterator lane, bool in_vain);
+  void looked(const LaneName& name, std::optional<engine::TaskKey> stopped_at);
+  bool throttled(const LaneName& name);
+  void wait_for_room();
+  void match_throttled();
+  // After throttled() has said no, under the same lock.
+  void reserve(const LaneName& name) {
+    if (limited) DW_ASSERT(budgets.reserve(name, clock.now()), "a task beyond its budget");
+  }
+  void let_others_go_soon(Lanes::iterator lane);
+  void let_others_go(const LaneName& name);
   void forget_if_idle(Lanes::iterator lane) {
-    if (lane->second.offers.empty() && lane->second.crowds.empty()) lanes.erase(lane);
+    if (lane->second.idle()) lanes.erase(lane);
   }
 
+  Executor& time;
   const Clock& clock;
   std::mutex mutex;  // guards all below; never held while a reply is called
   Lanes lanes;
   std::unordered_map<std::uint64_t, Waiting> waiting;
   std::uint64_t arrivals = 0;
   bool stopped = false;
+  Look look;
+  TaskBudgets budgets;
+  const bool limited;  // else they are neither asked nor told anything
+  // Lanes where both sides wait because nothing may go out, and when somebody looks at them.
+  std::set<LaneName> without_room;
+  std::optional<Timestamp> next_look;
   std::optional<Deadlines> deadlines;  // always there
 };
 
 // The poll that has waited longest; empty when nobody is waiting for this.
-Matching::Reply Matching::State::take_poll(const LaneKey& key, const Need& need) {
-  const auto lane = lanes.find(key);
+Matching::Reply Matching::State::take_poll(const LaneName& name, const Need& need) {
+  const auto lane = lanes.find(name);
   // Those who could take a task that waits would not be waiting.
   if (lane == lanes.end() || lane->second.offers.contains(need)) return {};
+  if (lane->second.crowds.empty() || throttled(name)) return {};
   std::optional<std::uint64_t> first;
   for (const auto& [skill, crowd] : lane->second.crowds) {
     const std::uint64_t arrived = *crowd.begin();
     if ((!first || arrived < *first) && suits(skill, need)) first = arrived;
   }
-  return first ? leave(*first) : Reply{};
+  if (!first) return {};
+  reserve(name);
+  return leave(*first);
 }
 
 std::optional<dispatch::Offer> Matching::State::take_offer(const Poll& poll) {
   const auto lane = lanes.find(lane_of(poll));
   if (lane == lanes.end()) return std::nullopt;
+  if (!lane->second.offers.empty() && throttled(lane->first)) return std::nullopt;
   auto offer = lane->second.offers.take([&](const Need& need) { return suits(poll, need); });
+  if (offer) reserve(lane->first);
+  look_for_left_out(lane, !offer);
   forget_if_idle(lane);
   return offer;
 }
 
-void Matching::State::keep_poll(const std::vector<Poll>& polls, Timestamp until, Reply reply) {
+void Matching::State::keep_poll(const std::vector<Poll>& polls, Timestamp until, Reply reply,
+                                std::optional<Poll> instead) {
   const std::uint64_t number = ++arrivals;
-  Waiting poll{{}, polls.front().worker_id, std::move(reply)};
+  if (instead) {
+    const auto other = lanes.find(lane_of(*instead));
+    if (other != lanes.end() && !other->second.offers.empty()) let_others_go_soon(other);
+  }
+  Waiting poll{{}, polls.front().worker_id, std::move(reply), clock.now(), std::move(instead)};
   for (const Poll& wanted : polls) {
     const auto lane = lanes.try_emplace(lane_of(wanted)).first;
     const auto crowd = lane->second.crowds.try_emplace(skill_of(wanted)).first;
@@ -133,7 +193,143 @@ void Matching::State::expire(std::uint64_t number) {
   if (reply) reply({});
 }
 
-Matching::Matching(Executor& time, const Clock& clock) : state_(std::make_shared<State>(clock)) {
+// ---- what there was no room for
+
+// Where there is room again; where there is none, for whoever asked in vain, and little by little.
+void Matching::State::look_for_left_out(Lanes::iterator lane, bool in_vain) {
+  LeftOut& left_out = lane->second.left_out;
+  if (!left_out.any() || left_out.searching || !look) return;
+  const bool room = lane->second.offers.size() <= half_full;
+  if (!room && (!in_vain || clock.now() < left_out.not_before)) return;
+  left_out.searching = true;
+  if (!left_out.from) left_out.since = false;
+  time.post([state = shared_from_this(), search = look, name = lane->first, from = left_out.from,
+             most = room ? half_full : most_in_vain] {
+    search(name, from, most, [state, name](std::optional<engine::TaskKey> stopped_at) {
+      state->looked(name, std::move(stopped_at));
+    });
+  });
+}
+
+void Matching::State::looked(const LaneName& name, std::optional<engine::TaskKey> stopped_at) {
+  const std::lock_guard lock{mutex};
+  const auto lane = lanes.find(name);
+  if (stopped || lane == lanes.end()) return;
+  LeftOut& left_out = lane->second.left_out;
+  left_out.searching = false;
+  left_out.from = std::move(stopped_at);
+  left_out.not_before = clock.now() + moment;
+  look_for_left_out(lane, false);
+  if (left_out.any() && !left_out.searching) {
+    time.post_at(left_out.not_before, [weak = weak_from_this(), name] {
+      const auto state = weak.lock();
+      if (!state) return;
+      const std::lock_guard again{state->mutex};
+      const auto found = state->lanes.find(name);
+      if (found == state->lanes.end()) return;
+      state->look_for_left_out(found, !found->second.crowds.empty());
+    });
+  }
+  forget_if_idle(lane);
+}
+
+// ---- budgets
+
+bool Matching::State::throttled(const LaneName& name) {
+  if (!limited || budgets.room(name, clock.now()) > 0) return false;
+  without_room.insert(name);
+  wait_for_room();
+  return true;
+}
+
+// A lease that runs out, or the next minute, makes room without anybody's doing.
+void Matching::State::wait_for_room() {
+  const auto change = without_room.empty() ? std::nullopt : budgets.next_change(clock.now());
+  if (!change || (next_look && *next_look <= *change)) return;
+  next_look = change;
+  time.post_at(*change, [weak = weak_from_this(), at = *change] {
+    const auto state = weak.lock();
+    if (!state) return;
+    {
+      const std::lock_guard lock{state->mutex};
+      if (state->next_look == at) state->next_look.reset();
+    }
+    state->match_throttled();
+  });
+}
+
+void Matching::State::match_throttled() {
+  std::vector<std::pair<Reply, Found>> matched;
+  {
+    const std::lock_guard lock{mutex};
+    const auto names = std::exchange(without_room, {});
+    for (const LaneName& name : names) {
+      for (;;) {
+        const auto lane = lanes.find(name);
+        if (lane == lanes.end() || lane->second.offers.empty() || throttled(name)) break;
+        std::optional<std::pair<std::uint64_t, Skill>> first;
+        for (const auto& [skill, crowd] : lane->second.crowds) {
+          const auto suited = [&able = skill](const Need& need) { return suits(able, need); };
+          if (first && first->first < *crowd.begin()) continue;
+          if (lane->second.offers.any(suited)) first.emplace(*crowd.begin(), skill);
+        }
+        if (!first) break;
+        Found found;
+        found.kind = name.kind;
+        found.offer =
+            lane->second.offers.take([&](const Need& need) { return suits(first->second, need); });
+        reserve(name);
+        matched.emplace_back(leave(first->first), std::move(found));
+      }
+    }
+  }
+  for (auto& [reply, found] : matched) reply(std::move(found));
+}
+
+// ---- workers that ask for one kind of work at a time
+
+void Matching::State::let_others_go_soon(Lanes::iterator lane) {
+  if (std::exchange(lane->second.lets_others_go, true)) return;
+  time.post_at(clock.now() + moment, [weak = weak_from_this(), name = lane->first] {
+    if (const auto state = weak.lock()) state->let_others_go(name);
+  });
+}
+
+void Matching::State::let_others_go(const LaneName& name) {
+  std::vector<Reply> let_go;
+  {
+    const std::lock_guard lock{mutex};
+    const auto lane = lanes.find(name);
+    if (lane == lanes.end()) return;
+    lane->second.lets_others_go = false;
+    const Timestamp before = clock.now() - moment;
+    std::set<std::string_view> asking;
+    for (const auto& [number, poll] : waiting) {
+      const bool here =
+          std::ranges::any_of(poll.places, [&](const Place& place) { return place.lane == lane; });
+      if (here) asking.insert(poll.worker_id);
+    }
+    std::vector<std::uint64_t> numbers;
+    bool others = false;
+    for (const auto& [number, poll] : waiting) {
+      if (!poll.instead || lane_of(*poll.instead) != name) continue;
+      const auto suited = [&other = *poll.instead](const Need& need) { return suits(other, need); };
+      if (asking.contains(poll.worker_id) || !lane->second.offers.any(suited)) continue;
+      others = true;
+      if (poll.since <= before) numbers.push_back(number);
+    }
+    if (others) let_others_go_soon(lane);
+    for (const std::uint64_t number : numbers) let_go.push_back(leave(number));
+  }
+  for (const Reply& reply : let_go) reply({});
+}
+
+// ---- for everybody else
+
+Matching::Matching(Executor& time, const Clock& clock) : Matching(time, clock, {}) {}
+
+Matching::Matching(Executor& time, const Clock& clock, BudgetSettings budgets)
+    : state_(std::make_shared<State>(time, clock, std::move(budgets))) {
   state_->deadlines.emplace(time, [weak = std::weak_ptr{state_}](std::uint64_t number) {
     if (const auto state = weak.lock()) state->expire(number);
   });
@@ -143,29 +339,50 @@ Matching::~Matching() {
   stop();
 }
 
+void Matching::look_with(Look look) {
+  const std::lock_guard lock{state_->mutex};
+  state_->look = std::move(look);
+}
+
 void Matching::offered(dispatch::Offer offered) {
   const WorkKind kind = offered.activity.empty() ? WorkKind::workflow : WorkKind::activity;
-  offer(kind, std::move(offered));
+  state_->offer(kind, std::move(offered));
 }
 
 void Matching::offer(WorkKind kind, dispatch::Offer offer) {
-  State::LaneKey lane{offer.run.instance.ns, queue_or_default(offer.queue), kind};
+  state_->offer(kind, std::move(offer));
+}
+
+void Matching::offer_again(WorkKind kind, dispatch::Offer offer) {
+  state_->time.post_at(state_->clock.now() + moment,
+                       [weak = std::weak_ptr{state_}, kind, offer = std::move(offer)]() mutable {
+                         if (const auto state = weak.lock()) state->offer(kind, std::move(offer));
+                       });
+}
+
+void Matching::State::offer(WorkKind kind, dispatch::Offer offer) {
   Reply reply;
   {
-    const std::lock_guard lock{state_->mutex};
-    if (state_->stopped) return;
-    reply = state_->take_poll(lane, WaitingOffers::need_of(offer));
-    if (!reply) return state_->lanes[std::move(lane)].offers.keep(std::move(offer));
+    const std::lock_guard lock{mutex};
+    if (stopped) return;
+    LaneName name = lane_of(kind, offer);
+    reply = take_poll(name, WaitingOffers::need_of(offer));
+    if (!reply) {
+      const auto lane = lanes.try_emplace(std::move(name)).first;
+      if (!lane->second.offers.keep(std::move(offer))) lane->second.left_out.since = true;
+      if (kind == WorkKind::activity) let_others_go_soon(lane);
+      return;
+    }
   }
   reply({std::move(offer), false, kind});
 }
 
 void Matching::withdraw(WorkKind kind, const dispatch::Offer& offer) {
   const std::lock_guard lock{state_->mutex};
-  const auto lane =
-      state_->lanes.find({offer.run.instance.ns, queue_or_default(offer.queue), kind});
+  const auto lane = state_->lanes.find(lane_of(kind, offer));
   if (lane == state_->lanes.end()) return;
   lane->second.offers.remove(offer);
+  state_->look_for_left_out(lane, false);
   state_->forget_if_idle(lane);
 }
 
@@ -173,7 +390,8 @@ void Matching::poll(Poll asked, Timestamp until, Reply reply) {
   poll_any({std::move(asked)}, until, std::move(reply));
 }
 
-void Matching::poll_any(std::vector<Poll> polls, Timestamp until, Reply reply) {
+void Matching::poll_any(std::vector<Poll> polls, Timestamp until, Reply reply,
+                        std::optional<Poll> instead) {
   const bool patient = until > state_->clock.now();
   Found found;
   {
@@ -185,7 +403,7 @@ void Matching::poll_any(std::vector<Poll> polls, Timestamp until, Reply reply) {
       found.kind = wanted.kind;
     }
     if (patient && !found.stopped && !found.offer) {
-      return state_->keep_poll(polls, until, std::move(reply));
+      return state_->keep_poll(polls, until, std::move(reply), std::move(instead));
     }
   }
   reply(std::move(found));
@@ -203,7 +421,7 @@ void Matching::recall(const Namespace& ns, std::string_view worker_id) {
     const std::lock_guard lock{state_->mutex};
     std::vector<std::uint64_t> numbers;
     for (const auto& [number, poll] : state_->waiting) {
-      const Namespace& asked = std::get<Namespace>(poll.places.front().lane->first);
+      const Namespace& asked = poll.places.front().lane->first.ns;
       if (poll.worker_id == worker_id && asked == ns) numbers.push_back(number);
     }
     for (const std::uint64_t number : numbers) recalled.push_back(state_->leave(number));
@@ -223,6 +441,61 @@ void Matching::stop() {
     state_->deadlines->call_off(number);
     poll.reply({std::nullopt, true});
   }
+}
+
+void Matching::leased(WorkKind kind, const dispatch::Offer& offer, const TaskId& task,
+                      Timestamp until) {
+  if (!state_->limited) return;
+  const std::lock_guard lock{state_->mutex};
+  state_->budgets.bind(lane_of(kind, offer), task, until);
+  state_->wait_for_room();
+}
+
+void Matching::not_leased(WorkKind kind, const dispatch::Offer& offer) {
+  if (!state_->limited) return;
+  {
+    const std::lock_guard lock{state_->mutex};
+    state_->budgets.cancel(lane_of(kind, offer));
+  }
+  state_->match_throttled();
+}
+
+void Matching::also_leased(const LaneName& lane, const TaskId& task, Timestamp until) {
+  if (!state_->limited) return;
+  const std::lock_guard lock{state_->mutex};
+  state_->budgets.adopt(lane, task, until, state_->clock.now());
+  state_->wait_for_room();
+}
+
+void Matching::renewed(const TaskId& task, Timestamp until) {
+  if (!state_->limited) return;
+  const std::lock_guard lock{state_->mutex};
+  state_->budgets.renew(task, until);
+  state_->wait_for_room();
+}
+
+void Matching::ended(const TaskId& task) {
+  if (!state_->limited) return;
+  {
+    const std::lock_guard lock{state_->mutex};
+    if (!state_->budgets.release(task)) return;
+  }
+  state_->match_throttled();
+}
+
+std::int64_t Matching::room(const LaneName& lane) {
+  if (!state_->limited) return std::numeric_limits<std::int64_t>::max();
+  const std::lock_guard lock{state_->mutex};
+  return state_->budgets.room(lane, state_->clock.now());
+}
+
+BudgetStanding Matching::standing(const LaneName& lane) {
+  const std::lock_guard lock{state_->mutex};
+  return state_->budgets.standing(lane, state_->clock.now());
+}
+
+std::int64_t Matching::most_pending_queries(const Namespace& ns, std::string_view queue) const {
+  return state_->budgets.most_pending_queries(ns, queue);
 }
 
 Matching::Stats Matching::stats(const Namespace& ns, std::string_view queue) const {

@@ -3,6 +3,7 @@
 
 #include "core/random.hpp"
 #include "machine/scheduler.hpp"
+#include "server/task_budgets.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -240,6 +241,211 @@ TEST_F(WorkMeetsWorkers, KeepsTenThousandOffersOfAKindAndDropsTheRest) {
   matching->offered(workflow_offer("room again"));
   EXPECT_THAT(told, ElementsAre("invoices: t00000", "refunds: again"));
   EXPECT_EQ(stats().workflow_tasks, 10'000U);
+}
+
+// A search of the task table that was asked for: "from most".
+class NoRoom : public WorkMeetsWorkers {
+ protected:
+  NoRoom() {
+    matching->look_with([this](const LaneName& lane, std::optional<engine::TaskKey> from,
+                               std::size_t most, Matching::Looked done) {
+      EXPECT_EQ(lane, (LaneName{Namespace{"default"}, "orders", WorkKind::workflow}));
+      looks.push_back(fmt::format("{} {}", from ? from->id.str() : "the beginning", most));
+      looked = std::move(done);
+    });
+  }
+  void fill() {
+    for (int i = 0; i < 10'000; ++i) matching->offered(workflow_offer(fmt::format("t{:05}", i)));
+  }
+
+  std::vector<std::string> looks;
+  Matching::Looked looked;
+};
+
+TEST_F(NoRoom, WhatWasLeftOutIsLookedForOnceHalfOfTheOthersAreTaken) {
+  fill();
+  given(5'000);
+  pass(0s);
+  EXPECT_THAT(looks, IsEmpty()) << "nothing was left out";
+  for (int i = 0; i < 5'001; ++i) matching->offered(workflow_offer(fmt::format("u{:05}", i)));
+  given(5'000);
+  pass(0s);
+  EXPECT_THAT(looks, ElementsAre("the beginning 5000"));
+  given(1'000);
+  pass(10s);
+  EXPECT_THAT(looks, ElementsAre("the beginning 5000")) << "one search at a time";
+}
+
+TEST_F(NoRoom, TheSearchGoesOnUntilItIsThrough) {
+  fill();
+  matching->offered(workflow_offer("left out"));
+  given(5'000);
+  pass(0s);
+  looked(engine::TaskKey{nine, TaskId{"t07000"}});
+  pass(0s);
+  EXPECT_THAT(looks, ElementsAre("the beginning 5000", "t07000 5000"));
+  looked({});
+  given(5'000);
+  pass(10s);
+  EXPECT_EQ(looks.size(), 2U);
+  EXPECT_EQ(stats().workflow_tasks, 0U);
+}
+
+TEST_F(NoRoom, WhatIsLeftOutDuringASearchIsLookedForByTheNextOne) {
+  fill();
+  matching->offered(workflow_offer("left out"));
+  given(5'000);
+  pass(0s);
+  for (int i = 0; i < 5'001; ++i) matching->offered(workflow_offer(fmt::format("u{:05}", i)));
+  looked({});
+  pass(10s);
+  EXPECT_EQ(looks.size(), 1U) << "there is no room again";
+  given(5'000);
+  pass(0s);
+  EXPECT_THAT(looks, ElementsAre("the beginning 5000", "the beginning 5000"));
+}
+
+TEST_F(NoRoom, WhoeverAsksInVainIsLookedForLittleByLittle) {
+  fill();
+  matching->offered(workflow_offer("left out", "refund"));
+  poll("refunds", asking_for({"refund"}));
+  pass(0s);
+  EXPECT_THAT(looks, ElementsAre("the beginning 500"));
+  looked(engine::TaskKey{nine, TaskId{"t00499"}});
+  poll("more refunds", asking_for({"refund"}));
+  pass(0s);
+  EXPECT_EQ(looks.size(), 1U) << "not before a moment has passed";
+  pass(1s);
+  EXPECT_THAT(looks, ElementsAre("the beginning 500", "t00499 500"));
+  matching->offered(workflow_offer("left out", "refund"));
+  EXPECT_THAT(told, ElementsAre("refunds: left out"));
+}
+
+TEST_F(WorkMeetsWorkers, WhatCouldNotBeGivenIsOfferedAgainAfterAMoment) {
+  poll("first");
+  matching->offer_again(WorkKind::workflow, workflow_offer("a"));
+  EXPECT_THAT(told, IsEmpty());
+  pass(1s);
+  EXPECT_THAT(told, ElementsAre("first: a"));
+}
+
+// ---- workers that ask for one kind of work at a time
+
+class OneAtATime : public WorkMeetsWorkers {
+ protected:
+  static Poll activities_of(std::string worker) {
+    auto asking = asking_for({"charge"});
+    asking.kind = WorkKind::activity;
+    asking.worker_id = std::move(worker);
+    return asking;
+  }
+  void poll_for_code(const std::string& worker) {
+    auto asking = asking_for({"invoice"});
+    asking.worker_id = worker;
+    matching->poll_any(
+        {asking}, clock.now() + 30s,
+        [this, worker](const Matching::Found& found) {
+          told.push_back(fmt::format("{}: {}", worker, found.offer ? "code" : "nothing"));
+        },
+        activities_of(worker));
+  }
+};
+
+TEST_F(OneAtATime, OneThatCouldDoWhatWaitsIsLetGoAfterAMoment) {
+  poll_for_code("w-1");
+  pass(5s);
+  matching->offered(activity_offer("a"));
+  EXPECT_THAT(told, IsEmpty());
+  pass(1s);
+  EXPECT_THAT(told, ElementsAre("w-1: nothing"));
+  EXPECT_EQ(matching->take(activities_of("w-1"))->task.id.str(), "a");
+}
+
+TEST_F(OneAtATime, OneThatComesLaterWaitsAMoment) {
+  matching->offered(activity_offer("a"));
+  pass(5s);
+  poll_for_code("w-1");
+  EXPECT_THAT(told, IsEmpty());
+  pass(1s);
+  EXPECT_THAT(told, ElementsAre("w-1: nothing"));
+}
+
+TEST_F(OneAtATime, NobodyIsLetGoForWhatOthersTakeOrHeCannotDo) {
+  poll_for_code("w-1");
+  auto unfit = activity_offer("a");
+  unfit.type = "ship";
+  matching->offered(unfit);
+  poll("other", activities_of("w-2"));
+  matching->offered(activity_offer("b"));
+  poll("own", activities_of("w-1"));
+  pass(10s);
+  EXPECT_THAT(told, ElementsAre("other: b"));
+}
+
+// ---- budgets
+
+class Throttled : public WorkMeetsWorkers {
+ protected:
+  Throttled() {
+    BudgetSettings budgets;
+    budgets.usual.workflow.leases_per_queue = 1;
+    budgets.usual.activity.dispatches_per_minute = 2;
+    matching = std::make_unique<Matching>(time, clock, budgets);
+  }
+  void lease(const std::string& task, Duration span = 60s) {
+    matching->leased(WorkKind::workflow, workflow_offer(task), TaskId{task}, clock.now() + span);
+  }
+};
+
+TEST_F(Throttled, OneMoreThanMayBeHeldWaitsForTheEndOfAnother) {
+  for (const auto* name : {"first", "second", "third"}) poll(name);
+  for (const auto* task : {"a", "b", "c"}) matching->offered(workflow_offer(task));
+  EXPECT_THAT(told, ElementsAre("first: a"));
+  lease("a");
+  EXPECT_THAT(told, ElementsAre("first: a"));
+  matching->ended(TaskId{"a"});
+  EXPECT_THAT(told, ElementsAre("first: a", "second: b"));
+  matching->not_leased(WorkKind::workflow, workflow_offer("b"));
+  EXPECT_THAT(told, ElementsAre("first: a", "second: b", "third: c"));
+  EXPECT_EQ(stats().workflow_tasks, 0U);
+}
+
+TEST_F(Throttled, ALeaseThatRunsOutMakesRoomUnlessItIsRenewed) {
+  poll("first");
+  matching->offered(workflow_offer("a"));
+  lease("a", 10s);
+  matching->offered(workflow_offer("b"));
+  poll("second");
+  pass(9s);
+  matching->renewed(TaskId{"a"}, clock.now() + 10s);
+  pass(9s);
+  EXPECT_THAT(told, ElementsAre("first: a"));
+  pass(1s);
+  EXPECT_THAT(told, ElementsAre("first: a", "second: b"));
+}
+
+TEST_F(Throttled, WhatMayGoOutInAMinuteGoesOutInTheNextOne) {
+  auto activities = asking_for({"charge"});
+  activities.kind = WorkKind::activity;
+  for (const auto* task : {"a", "b", "c"}) matching->offered(activity_offer(task));
+  poll("first", activities, 90s);
+  poll("second", activities, 90s);
+  poll("third", activities, 90s);
+  EXPECT_THAT(told, ElementsAre("first: a", "second: b"));
+  pass(60s);
+  EXPECT_THAT(told, ElementsAre("first: a", "second: b", "third: c"));
+}
+
+TEST_F(Throttled, ALeaseThatCameWithAnotherAnswerCounts) {
+  EXPECT_EQ(matching->room({Namespace{"default"}, "orders", WorkKind::workflow}), 1);
+  matching->also_leased({Namespace{"default"}, "orders", WorkKind::workflow}, TaskId{"a"},
+                        clock.now() + 60s);
+  EXPECT_EQ(matching->room({Namespace{"default"}, "orders", WorkKind::workflow}), 0);
+  matching->offered(workflow_offer("b"));
+  poll("first");
+  EXPECT_THAT(told, IsEmpty());
+  matching->ended(TaskId{"a"});
+  EXPECT_THAT(told, ElementsAre("first: b"));
 }
 
 TEST_F(WorkMeetsWorkers, TheMostUrgentTaskThatSuitsGoesFirst) {

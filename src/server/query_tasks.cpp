@@ -30,6 +30,15 @@ int status_of_failure(std::string_view reason) {
   return 409;
 }
 
+std::string_view advice_about_query(std::string_view reason) {
+  if (reason == "query_task_not_found") return "nobody waits for its answer any more";
+  if (reason == "query_task_timed_out") return "its caller has given up";
+  if (reason == "query_task_not_leased") return "no worker has taken it";
+  if (reason == "lease_owner_mismatch") return "another worker holds it";
+  if (reason == "query_task_attempt_mismatch") return "it was taken again";
+  return "the lease ran out; it is offered to others";
+}
+
 }  // namespace
 
 QueryTasks::QueryTasks(Matching& matching, Executor& time, const Clock& clock, Random& random)
@@ -42,13 +51,14 @@ void QueryTasks::ask(QueryQuestion question, Asked asked) {
   offer.type = question.workflow_type;
   offer.queue = question.queue;
   offer.compatibility = question.compatibility;
+  const std::int64_t most = matching_.most_pending_queries(question.ns, question.queue);
   std::string id;
   bool stopped = false;
   {
     const std::lock_guard lock{mutex_};
     stopped = stopped_;
     std::size_t* pending = stopped ? nullptr : &pending_[queue_of(question)];
-    if (pending && *pending < most_queries_per_queue) {
+    if (pending && static_cast<std::int64_t>(*pending) < most) {
       ++*pending;
       id = ulids_.next(now);
       offer.task = {now, TaskId{id}};
@@ -61,7 +71,7 @@ void QueryTasks::ask(QueryQuestion question, Asked asked) {
                   .reason = "query_task_queue_full",
                   .message = fmt::format("{} queries wait for the workers of queue '{}'; try again "
                                          "in a moment",
-                                         most_queries_per_queue, question.queue)});
+                                         most, question.queue)});
   }
   time_.post_at(now + query_patience, [this, id] { give_up(id); });
   matching_.offer(WorkKind::query, std::move(offer));
@@ -91,8 +101,14 @@ void QueryTasks::give_up(const std::string& id) {
   {
     const std::lock_guard lock{mutex_};
     task = take(id);
+    if (task) given_up_.emplace(id, task->question.ns);
+    if (given_up_.size() > most_given_up) given_up_.erase(given_up_.begin());
   }
   if (!task) return;
+  time_.post_at(clock_.now() + given_up_for, [this, id] {
+    const std::lock_guard lock{mutex_};
+    given_up_.erase(id);
+  });
   matching_.withdraw(WorkKind::query, task->offer);
   const bool claimed = !task->owner.empty();
   task->asked({.status = 504,
@@ -126,14 +142,28 @@ void QueryTasks::offer_again(const std::string& id, std::int64_t attempt) {
   if (offer) matching_.offer(WorkKind::query, *std::move(offer));
 }
 
+void QueryTasks::release(const Namespace& ns, const std::string& worker) {
+  std::vector<std::pair<std::string, std::int64_t>> released;
+  {
+    const std::lock_guard lock{mutex_};
+    for (auto& [id, task] : tasks_) {
+      if (task.question.ns != ns || task.owner != worker) continue;
+      task.lease_expires_at = clock_.now();
+      released.emplace_back(id, task.attempt);
+    }
+  }
+  for (const auto& [id, attempt] : released) offer_again(id, attempt);
+}
+
 QueryTasks::Task* QueryTasks::lease(const std::string& id, const std::string& worker) {
   const auto found = tasks_.find(id);
   if (found == tasks_.end()) return nullptr;
   Task& task = found->second;
   task.attempt += 1;
   task.owner = worker;
-  task.lease_expires_at = clock_.now() + query_lease;
-  time_.post_at(task.lease_expires_at,
+  const Timestamp now = clock_.now();
+  task.lease_expires_at = now + query_lease;
+  time_.post_at(now + query_second_chance,
                 [this, id, attempt = task.attempt] { offer_again(id, attempt); });
   return &task;
 }
@@ -163,26 +193,34 @@ std::optional<std::string> QueryTasks::claim_native(const std::string& id,
   return body_text(std::move(inner));
 }
 
+// The order is a contract: the first guard to refuse names the reason that workers see.
+std::string_view QueryTasks::fence(const Namespace& ns, const Report& report) const {
+  if (const auto over = given_up_.find(report.id); over != given_up_.end() && over->second == ns) {
+    return "query_task_timed_out";
+  }
+  const auto found = tasks_.find(report.id);
+  if (found == tasks_.end() || found->second.question.ns != ns) return "query_task_not_found";
+  const Task& task = found->second;
+  if (task.attempt == 0) return "query_task_not_leased";
+  if (task.owner != report.owner) return "lease_owner_mismatch";
+  if (task.attempt != report.attempt) return "query_task_attempt_mismatch";
+  if (task.lease_expires_at <= clock_.now()) return "lease_expired";
+  return {};
+}
+
 std::variant<QueryTasks::Asked, Answer> QueryTasks::settle(const Call& call) {
   Fields fields{call};
-  const auto owner = fields.required_text("lease_owner", 255);
-  const auto attempt = fields.required_whole("query_task_attempt", 1, INT32_MAX);
+  const Report report{std::string{call.match["task"]}, fields.required_text("lease_owner", 255),
+                      fields.required_whole("query_task_attempt", 1, INT32_MAX)};
   if (!fields.fine()) return fields.errors();
-  const std::string id{call.match["task"]};
-  const auto no = [&](int status, std::string_view reason, std::string_view text) -> Answer {
-    return refusal(status, reason, fmt::format("query task {}: {}", id, text),
-                   {{"query_task_id", id}, {"query_task_attempt", attempt}});
-  };
   const std::lock_guard lock{mutex_};
-  const auto found = tasks_.find(id);
-  if (found == tasks_.end() || found->second.question.ns != call.ns) {
-    return no(404, "query_task_not_found", "nobody waits for its answer any more");
-  }
-  const Task& task = found->second;
-  if (task.attempt == 0) return no(409, "query_task_not_leased", "no worker has taken it");
-  if (task.owner != owner) return no(409, "lease_owner_mismatch", "another worker holds it");
-  if (task.attempt != attempt) return no(409, "query_task_attempt_mismatch", "it was taken again");
-  return std::move(take(id)->asked);
+  const std::string_view fenced = fence(call.ns, report);
+  if (fenced.empty()) return std::move(take(report.id)->asked);
+  return refusal(fenced == "query_task_not_found" ? 404 : 409, fenced,
+                 fmt::format("query task {}: {}", report.id, advice_about_query(fenced)),
+                 {{"query_task_id", report.id},
+                  {"query_task_attempt", report.attempt},
+                  {"outcome", "rejected"}});
 }
 
 Answer QueryTasks::complete(const Call& call) {

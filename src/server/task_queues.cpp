@@ -46,37 +46,70 @@ Value stats_view(const QueueSeen& queue, Timestamp now) {
                              {"stale_count", workers_that_are("stale", queue)}}}};
 }
 
-// Nobody here keeps workers from taking what they have slots for: the slots they registered with
-// are the only budget.
+// A budget that is used up is the reason for whatever else there is to say: more workers would not
+// help.
+std::string_view admission_status(const BudgetStanding& budgets, std::int64_t active_workers,
+                                  bool slots_left) {
+  if (budgets.room() == 0) return "throttled";
+  if (active_workers == 0) return "no_active_workers";
+  return slots_left ? "accepting" : "saturated";
+}
+
+// Three keys for each: what is used, what may be, what is left.
+void add_server_budgets(Value::Map& view, const BudgetStanding& budgets) {
+  const auto add = [&view](std::string_view count, std::string_view limit, std::string_view left,
+                           const BudgetStanding::Use& use) {
+    view.emplace_back(count, views::cell(use.used));
+    view.emplace_back(limit, views::cell(use.limit));
+    view.emplace_back(left, views::cell(use.left()));
+  };
+  add("server_active_lease_count", "server_max_active_leases_per_queue",
+      "server_remaining_active_lease_capacity", budgets.queue_leases);
+  add("server_namespace_active_lease_count", "server_max_active_leases_per_namespace",
+      "server_remaining_namespace_active_lease_capacity", budgets.namespace_leases);
+  add("server_dispatch_count_this_minute", "server_max_dispatches_per_minute",
+      "server_remaining_dispatch_capacity", budgets.queue_dispatches);
+  add("server_namespace_dispatch_count_this_minute",
+      "server_max_dispatches_per_minute_per_namespace",
+      "server_remaining_namespace_dispatch_capacity", budgets.namespace_dispatches);
+  if (budgets.group.empty()) return;
+  view.emplace_back("server_dispatch_budget_group", budgets.group);
+  add("server_budget_group_dispatch_count_this_minute",
+      "server_max_dispatches_per_minute_per_budget_group",
+      "server_remaining_budget_group_dispatch_capacity", budgets.group_dispatches);
+}
+
+// Workers take what they have slots for, and no more than the server's own budgets let go out.
 Value task_admission(const QueueSeen& queue, const TaskTally& tally, std::string_view kind,
-                     std::int64_t Worker::*slots) {
+                     std::int64_t Worker::*slots, BudgetStanding budgets) {
   const std::int64_t active = workers_that_are("active", queue);
   std::int64_t configured = 0;
   for (const SeenWorker& seen : queue.workers) {
     if (seen.status == "active") configured += seen.worker.*slots;
   }
-  const auto status = active == 0                  ? "no_active_workers"
-                      : tally.leased >= configured ? "saturated"
-                                                   : "accepting";
-  return Value::Map{{"status", status},
-                    {"budget_source", fmt::format("worker_registration.max_concurrent_{}", kind)},
-                    {"active_worker_count", active},
-                    {"configured_slot_count", configured},
-                    {"leased_count", tally.leased},
-                    {"ready_count", tally.ready},
-                    {"available_slot_count", std::max<std::int64_t>(0, configured - tally.leased)},
-                    {"server_budget_source", Value{}},
-                    {"server_active_lease_count", tally.leased},
-                    {"server_max_active_leases_per_queue", Value{}},
-                    {"server_remaining_active_lease_capacity", Value{}}};
+  const auto source = budgets.tightest();
+  Value::Map view{
+      {"status", admission_status(budgets, active, tally.leased < configured)},
+      {"budget_source", fmt::format("worker_registration.max_concurrent_{}", kind)},
+      {"active_worker_count", active},
+      {"configured_slot_count", configured},
+      {"leased_count", tally.leased},
+      {"ready_count", tally.ready},
+      {"available_slot_count", std::max<std::int64_t>(0, configured - tally.leased)},
+      {"server_budget_source",
+       source.empty() ? Value{} : Value{fmt::format("server.admission.{}.{}", kind, source)}}};
+  // While the server counts nothing, the table knows.
+  if (!budgets.queue_leases.used) budgets.queue_leases.used = tally.leased;
+  add_server_budgets(view, budgets);
+  return view;
 }
 
-Value query_admission(std::size_t pending) {
-  const bool full = pending >= most_queries_per_queue;
-  const auto left = full ? 0 : most_queries_per_queue - pending;
+Value query_admission(std::size_t pending, std::size_t most) {
+  const bool full = pending >= most;
+  const auto left = full ? 0 : most - pending;
   return Value::Map{{"status", full ? "full" : "accepting"},
                     {"approximate_pending_count", static_cast<std::int64_t>(pending)},
-                    {"max_pending_per_queue", static_cast<std::int64_t>(most_queries_per_queue)},
+                    {"max_pending_per_queue", static_cast<std::int64_t>(most)},
                     {"remaining_pending_capacity", static_cast<std::int64_t>(left)},
                     {"lock_required", false},
                     {"lock_supported", true},
@@ -153,11 +186,12 @@ Value::Map queue_item(const QueueSeen& queue, Timestamp now) {
       {"namespace", queue.ns.view()},
       {"stats", stats_view(queue, now)},
       {"admission",
-       Value::Map{{"workflow_tasks", task_admission(queue, tally.workflow_tasks, "workflow_tasks",
-                                                    &Worker::max_workflow_tasks)},
-                  {"activity_tasks", task_admission(queue, tally.activity_tasks, "activity_tasks",
-                                                    &Worker::max_activity_tasks)},
-                  {"query_tasks", query_admission(queue.pending_queries)}}}};
+       Value::Map{
+           {"workflow_tasks", task_admission(queue, tally.workflow_tasks, "workflow_tasks",
+                                             &Worker::max_workflow_tasks, queue.workflow_budgets)},
+           {"activity_tasks", task_admission(queue, tally.activity_tasks, "activity_tasks",
+                                             &Worker::max_activity_tasks, queue.activity_budgets)},
+           {"query_tasks", query_admission(queue.pending_queries, queue.most_queries)}}}};
 }
 
 Value::Map queue_detail(const QueueSeen& queue, Timestamp now) {
@@ -250,6 +284,13 @@ QueueSeen TaskQueues::seen(const Namespace& ns, std::string name, const QueueCen
   queue.tally = census.of(queue.name);
   queue.workers = parts_.workers.seen(ns, queue.name);
   queue.pending_queries = parts_.queries.pending(ns, queue.name);
+  if (parts_.most_queries) {
+    queue.most_queries = static_cast<std::size_t>(parts_.most_queries(ns, queue.name));
+  }
+  if (parts_.budgets) {
+    queue.workflow_budgets = parts_.budgets({ns, queue.name, WorkKind::workflow});
+    queue.activity_budgets = parts_.budgets({ns, queue.name, WorkKind::activity});
+  }
   return queue;
 }
 

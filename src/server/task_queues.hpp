@@ -4,6 +4,7 @@
 #include "dispatch/requests.hpp"
 #include "server/query_tasks.hpp"
 #include "server/rollouts.hpp"
+#include "server/task_budgets.hpp"
 
 namespace dw::server {
 
@@ -64,6 +65,10 @@ struct QueueSeen {
   QueueTally tally = {};
   std::vector<SeenWorker> workers = {};
   std::size_t pending_queries = 0;
+  std::size_t most_queries = most_queries_per_queue;
+  // How much of what the server lets go out is used. Empty while it limits nothing.
+  BudgetStanding workflow_budgets = {};
+  BudgetStanding activity_budgets = {};
 };
 // {name, namespace, stats, admission}
 Value::Map queue_item(const QueueSeen& queue, Timestamp now);
@@ -95,6 +100,9 @@ struct TaskQueuesParts {
   QueryTasks& queries;
   Rollouts& rollouts;
   HeldTasksOf held_tasks;  // dispatch's
+  // Both may be empty: then there are no budgets but the workers' own slots.
+  std::function<TaskBudgets::Standing(const LaneName& lane)> budgets = {};
+  std::function<std::int64_t(const Namespace& ns, std::string_view queue)> most_queries = {};
 };
 
 class TaskQueues final : public Service {

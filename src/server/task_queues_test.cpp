@@ -143,12 +143,26 @@ TEST(QueueDetail, AQueueNobodyUsesIsEmptyNotUnknown) {
       R"("budget_source":"worker_registration.max_concurrent_workflow_tasks",)"
       R"("active_worker_count":0,"configured_slot_count":0,"leased_count":0,"ready_count":0,)"
       R"("available_slot_count":0,"server_budget_source":null,"server_active_lease_count":0,)"
-      R"("server_max_active_leases_per_queue":null,"server_remaining_active_lease_capacity":null},)"
+      R"("server_max_active_leases_per_queue":null,"server_remaining_active_lease_capacity":null,)"
+      R"("server_namespace_active_lease_count":null,"server_max_active_leases_per_namespace":null,)"
+      R"("server_remaining_namespace_active_lease_capacity":null,)"
+      R"("server_dispatch_count_this_minute":null,"server_max_dispatches_per_minute":null,)"
+      R"("server_remaining_dispatch_capacity":null,)"
+      R"("server_namespace_dispatch_count_this_minute":null,)"
+      R"("server_max_dispatches_per_minute_per_namespace":null,)"
+      R"("server_remaining_namespace_dispatch_capacity":null},)"
       R"("activity_tasks":{"status":"no_active_workers",)"
       R"("budget_source":"worker_registration.max_concurrent_activity_tasks",)"
       R"("active_worker_count":0,"configured_slot_count":0,"leased_count":0,"ready_count":0,)"
       R"("available_slot_count":0,"server_budget_source":null,"server_active_lease_count":0,)"
-      R"("server_max_active_leases_per_queue":null,"server_remaining_active_lease_capacity":null},)"
+      R"("server_max_active_leases_per_queue":null,"server_remaining_active_lease_capacity":null,)"
+      R"("server_namespace_active_lease_count":null,"server_max_active_leases_per_namespace":null,)"
+      R"("server_remaining_namespace_active_lease_capacity":null,)"
+      R"("server_dispatch_count_this_minute":null,"server_max_dispatches_per_minute":null,)"
+      R"("server_remaining_dispatch_capacity":null,)"
+      R"("server_namespace_dispatch_count_this_minute":null,)"
+      R"("server_max_dispatches_per_minute_per_namespace":null,)"
+      R"("server_remaining_namespace_dispatch_capacity":null},)"
       R"("query_tasks":{"status":"accepting","approximate_pending_count":0,)"
       R"("max_pending_per_queue":1024,"remaining_pending_capacity":1024,"lock_required":false,)"
       R"("lock_supported":true,"budget_source":"server.query_tasks.max_pending_per_queue"}},)"
@@ -221,18 +235,88 @@ TEST(QueueDetail, AQueueFullOfQueriesSaysSo) {
   EXPECT_EQ(at_path(item, {"admission", "query_tasks", "remaining_pending_capacity"}), "0");
 }
 
+TEST(QueueDetail, ASettingMayLetFewerQueriesWait) {
+  QueueSeen queue{"orders", town};
+  queue.pending_queries = 4;
+  queue.most_queries = 4;
+  EXPECT_EQ(at_path(queue_item(queue, midday), {"admission", "query_tasks"}),
+            R"({"status":"full","approximate_pending_count":4,"max_pending_per_queue":4,)"
+            R"("remaining_pending_capacity":0,"lock_required":false,"lock_supported":true,)"
+            R"("budget_source":"server.query_tasks.max_pending_per_queue"})");
+}
+
+TEST(QueueDetail, TheServersBudgetsAreShownBesideTheSlotsOfWorkers) {
+  QueueSeen queue{"orders", town};
+  queue.workers = {poller("w-1", "active", 20)};
+  queue.tally.workflow_tasks = {.ready = 5, .leased = 10, .expired = 0};
+  queue.workflow_budgets = {.queue_leases = {10, 10},
+                            .namespace_leases = {26, 30},
+                            .queue_dispatches = {48, 60},
+                            .namespace_dispatches = {220, 300},
+                            .group_dispatches = {58, 60},
+                            .group = "orders-ai"};
+  queue.activity_budgets = {.queue_leases = {5, 10},
+                            .namespace_leases = {18, {}},
+                            .queue_dispatches = {30, 120},
+                            .namespace_dispatches = {160, {}}};
+  const auto item = queue_item(queue, midday);
+  EXPECT_EQ(at_path(item, {"admission", "workflow_tasks"}),
+            R"({"status":"throttled",)"
+            R"("budget_source":"worker_registration.max_concurrent_workflow_tasks",)"
+            R"("active_worker_count":1,"configured_slot_count":20,"leased_count":10,)"
+            R"("ready_count":5,"available_slot_count":10,)"
+            R"("server_budget_source":)"
+            R"("server.admission.workflow_tasks.max_active_leases_per_queue",)"
+            R"("server_active_lease_count":10,"server_max_active_leases_per_queue":10,)"
+            R"("server_remaining_active_lease_capacity":0,)"
+            R"("server_namespace_active_lease_count":26,)"
+            R"("server_max_active_leases_per_namespace":30,)"
+            R"("server_remaining_namespace_active_lease_capacity":4,)"
+            R"("server_dispatch_count_this_minute":48,"server_max_dispatches_per_minute":60,)"
+            R"("server_remaining_dispatch_capacity":12,)"
+            R"("server_namespace_dispatch_count_this_minute":220,)"
+            R"("server_max_dispatches_per_minute_per_namespace":300,)"
+            R"("server_remaining_namespace_dispatch_capacity":80,)"
+            R"("server_dispatch_budget_group":"orders-ai",)"
+            R"("server_budget_group_dispatch_count_this_minute":58,)"
+            R"("server_max_dispatches_per_minute_per_budget_group":60,)"
+            R"("server_remaining_budget_group_dispatch_capacity":2})");
+  const auto activities = [&](std::string_view key) {
+    return at_path(item, {"admission", "activity_tasks", key});
+  };
+  EXPECT_EQ(activities("status"), R"("accepting")");
+  EXPECT_EQ(activities("server_budget_source"),
+            R"("server.admission.activity_tasks.max_active_leases_per_queue")");
+  EXPECT_EQ(activities("server_namespace_active_lease_count"), "18");
+  EXPECT_EQ(activities("server_max_active_leases_per_namespace"), "null");
+  EXPECT_EQ(activities("server_remaining_namespace_active_lease_capacity"), "null");
+  EXPECT_EQ(activities("server_dispatch_budget_group"), "(absent)");
+}
+
+TEST(QueueDetail, AUsedUpBudgetIsToldThoughNobodyPolls) {
+  QueueSeen queue{"orders", town};
+  queue.activity_budgets.queue_dispatches = {60, 60};
+  const auto item = queue_item(queue, midday);
+  EXPECT_EQ(at_path(item, {"admission", "activity_tasks", "status"}), R"("throttled")");
+  EXPECT_EQ(at_path(item, {"admission", "workflow_tasks", "status"}), R"("no_active_workers")");
+}
+
 // ---- the routes
 
 class AmongQueues : public ::testing::Test {
  protected:
   Answer ask(std::string_view method, std::string target, std::string_view json = "{}") {
+    return ask(queues, method, std::move(target), json);
+  }
+  Answer ask(TaskQueues& whom, std::string_view method, std::string target,
+             std::string_view json = "{}") {
     const auto path = parse_path(target);
     Call call;
     call.ns = town;
     call.match = match(method, *path);
     call.body = *parse_json(json)->if_map();
     std::optional<Answer> answer;
-    queues.serve(std::move(call), [&](Answer given) { answer = std::move(given); });
+    whom.serve(std::move(call), [&](Answer given) { answer = std::move(given); });
     while (!answer && scheduler.step()) {
     }
     EXPECT_TRUE(answer) << target;
@@ -294,6 +378,32 @@ TEST_F(AmongQueues, EveryPageOfTheTaskTableIsRead) {
   for (int i = 0; i < 1'203; ++i) put(queue_row(fmt::format("r.{}", i)));
   const Answer answer = ask("GET", "/api/task-queues/orders");
   EXPECT_EQ(at_path(answer.body, {"stats", "approximate_backlog_count"}), "1203");
+}
+
+TEST_F(AmongQueues, BudgetsAreThoseOfTheQueueThatIsLookedAt) {
+  BudgetSettings settings;
+  settings.overrides["town:orders"].workflow.leases_per_queue = 1;
+  settings.overrides["town:orders"].pending_queries = 4;
+  TaskBudgets budgets{std::move(settings)};
+  TaskQueues limited{{store, reader, clock, workers, queries, rollouts,
+                      [this](const auto& reply) { reply(held); },
+                      [&](const LaneName& lane) { return budgets.standing(lane, clock.now()); },
+                      [&](const Namespace& ns, std::string_view queue) {
+                        return budgets.most_pending_queries(ns, queue);
+                      }}};
+  const LaneName orders{town, "orders", WorkKind::workflow};
+  ASSERT_TRUE(budgets.reserve(orders, midday));
+  budgets.bind(orders, TaskId{"r.1"}, midday + 60s);
+  const auto seen = ask(limited, "GET", "/api/task-queues/orders").body;
+  EXPECT_EQ(at_path(seen, {"admission", "workflow_tasks", "status"}), R"("throttled")");
+  EXPECT_EQ(at_path(seen, {"admission", "activity_tasks", "status"}), R"("no_active_workers")");
+  EXPECT_EQ(at_path(seen, {"admission", "activity_tasks", "server_active_lease_count"}), "0");
+  EXPECT_EQ(at_path(seen, {"admission", "query_tasks", "max_pending_per_queue"}), "4");
+  const auto other = ask(limited, "GET", "/api/task-queues/refunds").body;
+  EXPECT_EQ(at_path(other, {"admission", "workflow_tasks", "status"}), R"("no_active_workers")");
+  EXPECT_EQ(at_path(other, {"admission", "workflow_tasks", "server_namespace_active_lease_count"}),
+            "1");
+  EXPECT_EQ(at_path(other, {"admission", "query_tasks", "max_pending_per_queue"}), "1024");
 }
 
 TEST_F(AmongQueues, WorkersOfADrainingBuildAreToldAndSoAreOperators) {

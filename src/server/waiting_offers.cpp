@@ -17,12 +17,17 @@ WaitingOffers::Turn WaitingOffers::turn_after_now(const history::Precedence& pre
   return {precedence.priority, clocks_[precedence.priority] + takes, ++turns_};
 }
 
-void WaitingOffers::keep(dispatch::Offer offer) {
+bool WaitingOffers::any(const std::function<bool(const Need&)>& suits) const {
+  return std::ranges::any_of(piles_, [&](const auto& pile) { return suits(pile.first); });
+}
+
+bool WaitingOffers::keep(dispatch::Offer offer) {
   Offers::key_type standing{offer.precedence.priority, offer.task};
-  if (offers_.contains(standing)) return;
-  if (offers_.size() >= most) {
+  if (offers_.contains(standing)) return true;
+  const bool full = offers_.size() >= most;
+  if (full) {
     const auto last = std::prev(offers_.end());
-    if (last->first.first <= offer.precedence.priority) return;
+    if (last->first.first <= offer.precedence.priority) return false;
     extract(last);
   }
   const Need need = need_of(offer);
@@ -35,6 +40,7 @@ void WaitingOffers::keep(dispatch::Offer offer) {
   const auto [line, added] = pile.lines.try_emplace(tenant, Line{share, next, {}});
   if (added) pile.by_turn.emplace(next, line);
   line->second.offers.insert(kept);
+  return !full;
 }
 
 void WaitingOffers::remove(const dispatch::Offer& offer) {

@@ -16,7 +16,7 @@ namespace dw::server {
 
 class WaitingOffers {
  public:
-  // Beyond it, the least urgent is left to the task table, which offers it again.
+  // Beyond it, the least urgent is left to the task table (server/table_search.hpp).
   static constexpr std::size_t most = 10'000;
 
   // What a task asks of whoever takes it. Tasks that need the same are alike to every poll; they
@@ -31,10 +31,11 @@ class WaitingOffers {
   bool empty() const { return offers_.empty(); }
   std::size_t size() const { return offers_.size(); }
   bool contains(const Need& need) const { return piles_.contains(need); }
+  bool any(const std::function<bool(const Need&)>& suits) const;
 
   // One that waits already is not kept twice. Where there is no room, the newest of the least
-  // urgent makes way for one that is more urgent.
-  void keep(dispatch::Offer offer);
+  // urgent makes way for one that is more urgent; false when one was left out.
+  [[nodiscard]] bool keep(dispatch::Offer offer);
   void remove(const dispatch::Offer& offer);
   // The next one of those that suit.
   std::optional<dispatch::Offer> take(const std::function<bool(const Need&)>& suits);

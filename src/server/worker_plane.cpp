@@ -123,6 +123,7 @@ void WorkerPlane::deregister_worker(const Call& call, Reply reply) {
   Answer answer = parts_.workers.remove(call);
   if (answer.status != 200) return reply(std::move(answer));
   parts_.matching.recall(call.ns, worker);
+  parts_.queries.release(call.ns, worker);
   parts_.validations.release(call.ns, worker);
   // At once: should it register again meanwhile, that is written after this and stays.
   const auto removed = std::make_shared<Result<void>>();
@@ -245,6 +246,7 @@ void WorkerPlane::complete_task(const SharedCall& call, Reply reply) {
                  held_.forget(task);
                  memory_.forget(std::string{call->match["task"]});
                }
+               if (answer->recorded || !answer->held) parts_.matching.ended(task);
                reply(told(*call, *answer, "completed"));
              };
              parts_.dispatch.complete_task(std::move(run), std::move(job));
@@ -260,9 +262,11 @@ void WorkerPlane::fail_task(const SharedCall& call, Reply reply) {
   // "There is nothing to do": the task is done, and the run waits for what it waits for.
   const bool parks = read.failure.exception_type == "WorkflowTaskWaitingForHistory";
   with_run(call, reply, [this, call, holder, parks, reply](dispatch::RunAddress run) {
-    auto then = [this, call, parks, reply](Result<dispatch::TaskAnswer> answer) {
+    auto then = [this, call, parks, reply,
+                 task = holder.task](Result<dispatch::TaskAnswer> answer) {
       if (!answer) return reply(failed(answer.error(), *call));
       if (answer->recorded) memory_.forget(std::string{call->match["task"]});
+      if (answer->recorded || !answer->held) parts_.matching.ended(task);
       reply(told(*call, *answer, parks ? "waiting_for_history" : "failed"));
     };
     if (parks) {
@@ -278,11 +282,15 @@ void WorkerPlane::heartbeat_task(const SharedCall& call, Reply reply) {
   const auto holder = read_holder(fields, call->match["task"]);
   if (!fields.fine()) return reply(fields.errors());
   with_run(call, reply, [this, call, holder, reply](dispatch::RunAddress run) {
-    parts_.dispatch.hold_task(std::move(run),
-                              {holder, [call, reply](Result<dispatch::TaskAnswer> answer) {
-                                 if (!answer) return reply(failed(answer.error(), *call));
-                                 reply(told_about_lease(*call, *answer));
-                               }});
+    parts_.dispatch.hold_task(
+        std::move(run),
+        {holder, [this, call, reply, task = holder.task](Result<dispatch::TaskAnswer> answer) {
+           if (!answer) return reply(failed(answer.error(), *call));
+           if (answer->recorded && answer->lease_expires_at) {
+             parts_.matching.renewed(task, *answer->lease_expires_at);
+           }
+           reply(told_about_lease(*call, *answer));
+         }});
   });
 }
 
@@ -310,6 +318,7 @@ void WorkerPlane::finish_activity(const SharedCall& call, bool failed_attempt, R
           if (answer->recorded) {
             held_.forget(task_of(call->match["task"]));
             memory_.forget(std::string{call->match["task"]});
+            parts_.matching.ended(task_of(call->match["task"]));
           }
           reply(told_about_attempt(*call, *answer, failed_attempt));
         };
@@ -329,6 +338,9 @@ void WorkerPlane::heartbeat_activity(const SharedCall& call, Reply reply) {
            [this, call, job = std::move(job), reply](dispatch::RunAddress run) mutable {
              job.answer = [this, call, reply](Result<dispatch::HeartbeatAnswer> answer) {
                if (!answer) return reply(failed(answer.error(), *call));
+               if (answer->recorded && answer->lease_expires_at) {
+                 parts_.matching.renewed(task_of(call->match["task"]), *answer->lease_expires_at);
+               }
                reply(told_about_heartbeat(*call, *answer, parts_.clock.now()));
              };
              parts_.dispatch.heartbeat(std::move(run), std::move(job));

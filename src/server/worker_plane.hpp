@@ -54,6 +54,8 @@ class WorkerPlane final : public Service {
   void claim_activity(std::shared_ptr<Polling> polling, const dispatch::Offer& offer);
   void claim_query(std::shared_ptr<Polling> polling, const dispatch::Offer& offer);
   void claim_validation(std::shared_ptr<Polling> polling, const dispatch::Offer& offer);
+  void could_not_claim(const Polling& polling, WorkKind kind, dispatch::Offer offer,
+                       const Error& error);
 
   void task_history(const SharedCall& call, Reply reply);
   void complete_task(const SharedCall& call, Reply reply);

@@ -79,13 +79,13 @@ void WorkerPlane::poll_workflow_work(const SharedCall& call, Reply reply) {
 }
 
 void WorkerPlane::poll(const SharedCall& call, std::vector<WorkKind> kinds, Reply reply) {
-  auto admitted = parts_.workers.admit(*call);
-  if (auto* no = std::get_if<Answer>(&admitted)) return reply(std::move(*no));
   Fields fields{*call};
   const auto patience = fields.whole("timeout_seconds", 0, 60).value_or(usual_patience);
   const auto request_id = fields.text("poll_request_id", 255);
   const auto wish = read_history_wish(fields);
   if (!fields.fine()) return reply(fields.errors());
+  auto admitted = parts_.workers.admit(*call);
+  if (auto* no = std::get_if<Answer>(&admitted)) return reply(std::move(*no));
 
   auto polling = std::make_shared<Polling>();
   polling->call = call;
@@ -105,11 +105,13 @@ void WorkerPlane::poll(const SharedCall& call, std::vector<WorkKind> kinds, Repl
 void WorkerPlane::look_for_work(std::shared_ptr<Polling> polling) {
   const Timestamp until = polling->until;
   std::vector<Poll> wanted;
+  std::optional<Poll> instead;
   for (const WorkKind kind : polling->kinds) {
     wanted.push_back(kind == WorkKind::update_validation ? validation_poll_of(polling->worker)
                                                          : poll_of(polling->worker, kind));
+    if (kind == WorkKind::workflow) instead = poll_of(polling->worker, WorkKind::activity);
   }
-  parts_.matching.poll_any(std::move(wanted), until, [this, polling](Matching::Found found) {
+  const auto take = [this, polling](Matching::Found found) {
     if (!found.offer) {
       return memory_.answer(polling->key, {}, {}, nothing_found(), polling->reply);
     }
@@ -117,6 +119,7 @@ void WorkerPlane::look_for_work(std::shared_ptr<Polling> polling) {
     const bool drains = parts_.workers.draining(polling->worker);
     const bool gone = polling->call->hung_up() && !memory_.awaited(polling->key);
     if (drains || gone || !parts_.workers.knows(polling->worker)) {
+      parts_.matching.not_leased(found.kind, *found.offer);
       parts_.matching.offer(found.kind, *std::move(found.offer));
       return memory_.answer(polling->key, {}, {}, drains ? while_draining() : nothing_found(),
                             polling->reply);
@@ -131,22 +134,32 @@ void WorkerPlane::look_for_work(std::shared_ptr<Polling> polling) {
       case WorkKind::update_validation:
         return claim_validation(polling, *found.offer);
     }
-  });
+  };
+  parts_.matching.poll_any(std::move(wanted), until, take, std::move(instead));
+}
+
+// It was on its way to this worker, and is nobody's now.
+void WorkerPlane::could_not_claim(const Polling& polling, WorkKind kind, dispatch::Offer offer,
+                                  const Error& error) {
+  parts_.matching.not_leased(kind, offer);
+  if (will_pass(error)) parts_.matching.offer_again(kind, std::move(offer));
+  memory_.answer(polling.key, {}, {}, failed(error, *polling.call), polling.reply);
 }
 
 void WorkerPlane::claim_task(std::shared_ptr<Polling> polling, const dispatch::Offer& offer) {
   dispatch::ClaimTaskJob job;
   job.owner = polling->worker.worker_id;
   job.habit = habit_of(polling->worker.runtime);
-  job.reply = [this, polling](Result<std::optional<dispatch::ClaimedTask>> claimed) {
-    if (!claimed) {
-      return memory_.answer(polling->key, {}, {}, failed(claimed.error(), *polling->call),
-                            polling->reply);
+  job.reply = [this, polling, offer](Result<std::optional<dispatch::ClaimedTask>> claimed) {
+    if (!claimed) return could_not_claim(*polling, WorkKind::workflow, offer, claimed.error());
+    if (!*claimed) {
+      parts_.matching.not_leased(WorkKind::workflow, offer);
+      return look_for_work(polling);
     }
-    if (!*claimed) return look_for_work(polling);
     const dispatch::ClaimedTask& task = **claimed;
     const std::string id = wire_task_id(task);
     held_.note(task.task, task.run);
+    parts_.matching.leased(WorkKind::workflow, offer, task.task, task.lease_expires_at);
     memory_.answer(polling->key, id, task.lease_expires_at,
                    task_answer(task, polling->worker, polling->history), polling->reply);
   };
@@ -157,14 +170,15 @@ void WorkerPlane::claim_activity(std::shared_ptr<Polling> polling, const dispatc
   dispatch::ClaimActivityJob job;
   job.activity_id = offer.activity;
   job.owner = polling->worker.worker_id;
-  job.reply = [this, polling](Result<std::optional<dispatch::ClaimedActivity>> claimed) {
-    if (!claimed) {
-      return memory_.answer(polling->key, {}, {}, failed(claimed.error(), *polling->call),
-                            polling->reply);
+  job.reply = [this, polling, offer](Result<std::optional<dispatch::ClaimedActivity>> claimed) {
+    if (!claimed) return could_not_claim(*polling, WorkKind::activity, offer, claimed.error());
+    if (!*claimed) {
+      parts_.matching.not_leased(WorkKind::activity, offer);
+      return look_for_work(polling);
     }
-    if (!*claimed) return look_for_work(polling);
     const dispatch::ClaimedActivity& work = **claimed;
     held_.note(work.task, work.run);
+    parts_.matching.leased(WorkKind::activity, offer, work.task, work.activity.lease_expires_at);
     memory_.answer(polling->key, work.task.str(), work.activity.lease_expires_at,
                    activity_answer(work), polling->reply);
   };

@@ -160,6 +160,21 @@ class Namespaces(WireTest):
         self.refused(self.control("DELETE", "/namespaces/shop"), 409, "namespace_not_empty")
         self.refused(self.control("DELETE", "/namespaces/default"), 409, "default_namespace")
 
+    def test_one_takes_its_workers_along(self) -> None:
+        there = {"X-Namespace": "shop"}
+        for registered in (1, 0):
+            self.says(self.control("POST", "/namespaces", {"name": "shop"}), 201)
+            if registered:
+                worker = {"worker_id": "w1", "task_queue": "orders", "runtime": "python"}
+                self.says(self.worker("/register", worker, headers=there), 201)
+                self.says(self.control("POST", "/task-queues/orders/build-ids/drain", {"build_id": None}, there), 200)
+            self.assertEqual(len(self.control("GET", "/workers", headers=there).body["workers"]), registered)
+            queues = self.control("GET", "/task-queues/orders/build-ids", headers=there)
+            self.assertEqual(len(self.says(queues, 200)["build_ids"]), registered)
+            gone = self.says(self.control("DELETE", "/namespaces/shop"), 200)["deleted"]
+            self.assertEqual(gone["workflow_worker_registrations"], registered)
+            self.restart()
+
 
 class Imports(WireTest):
     def test_histories_of_other_engines_are_not_taken(self) -> None:
@@ -193,6 +208,18 @@ class Descriptions(WireTest):
         for shown in (described["failure"], described["failures"][-1]):
             self.shows(shown, exception_type="OutOfStock", message="no stock", failure_category="application")
         self.shows(described["exception"], type="OutOfStock", message="no stock")
+
+    def test_what_was_asked_of_a_run_is_told_without_payloads(self) -> None:
+        self.asked(timer(3600))
+        update = self.says(self.control("POST", "/workflows/wf/update/raise", {"input": [5]}), 202)["update_id"]
+        task = self.poll()
+        self.completed(self.complete(task, {"type": "complete_update", "update_id": update}), task)
+        self.says(self.control("POST", "/workflows/wf/signal/go", {}), 202)
+        described = self.described()
+        self.assertEqual([command["type"] for command in described["commands"]], ["start", "update", "signal"])
+        [told] = described["updates"]
+        self.shows(told, id=update, name="raise", status="completed", arguments_available=True)
+        self.assertNotIn("arguments", told)
 
     def test_one_that_ended_well_has_nothing_to_explain(self) -> None:
         task = self.started()

@@ -272,6 +272,7 @@ class Observed(unittest.TestCase):
         self.start("[server]\ncompression = false\n")
         answer = self.ask("/api/cluster/info", {"Accept-Encoding": "gzip"})
         self.assertIsNone(answer[1]["Content-Encoding"])
+        self.assertEqual(json.loads(answer[2])["capabilities"]["response_compression"], [])
 
     def test_the_default_namespace_has_the_name_it_was_given(self) -> None:
         self.start('[server]\nnamespace = "shop"\n')
@@ -279,6 +280,12 @@ class Observed(unittest.TestCase):
         self.assertEqual(status, 200, body)
         self.assertEqual(self.ask("/api/workflows", {**CONTROL, "X-Namespace": "shop"})[0], 200)
         self.assertEqual(self.ask("/api/workflows", {**CONTROL, "X-Namespace": "default"})[0], 404)
+
+    def test_the_default_namespace_may_be_written_in_capitals_as_in_requests(self) -> None:
+        self.start("", DW_DEFAULT_NAMESPACE="Orders")
+        for headers in (CONTROL, {**CONTROL, "X-Namespace": "orders"}, {**CONTROL, "X-Namespace": "Orders"}):
+            self.assertEqual(self.ask("/api/workflows", headers)[0], 200)
+        self.assertEqual(json.loads(self.ask("/api/cluster/info")[2])["default_namespace"], "orders")
 
 
 class Misconfigured(unittest.TestCase):

@@ -2,6 +2,7 @@
 and events from outside. A sample's numbers are those of the day it was taken; that they are there, and mean what our
 own stories (task_queues_test.py, system_test.py, bridge_test.py) say, is what counts.
 """
+import json
 import pathlib
 import sqlite3
 import unittest
@@ -15,22 +16,24 @@ from wire import Json, activity
 
 DAY = 24 * 3600 * 1_000_000  # in microseconds
 COUNTS = {"approximate_backlog_count", "approximate_backlog_age", "ready_count", "leased_count", "expired_lease_count",
-          "active_count", "stale_count", "approximate_pending_count", "max_pending_per_queue",
-          "remaining_pending_capacity", "server_active_lease_count"}
-# No budget is configured here: its place is there, and empty.
-BUDGETS = {"server_max_active_leases_per_queue", "server_remaining_active_lease_capacity", "server_budget_source"}
-# Budgets that this server does not have.
-OTHER_BUDGETS = {f"server_{name}" for name in (
-    "namespace_active_lease_count", "max_active_leases_per_namespace", "remaining_namespace_active_lease_capacity",
-    "dispatch_count_this_minute", "max_dispatches_per_minute", "remaining_dispatch_capacity",
-    "namespace_dispatch_count_this_minute", "max_dispatches_per_minute_per_namespace",
-    "remaining_namespace_dispatch_capacity", "dispatch_budget_group", "budget_group_dispatch_count_this_minute",
-    "max_dispatches_per_minute_per_budget_group", "remaining_budget_group_dispatch_capacity")}
+          "active_count", "stale_count", "approximate_pending_count", "remaining_pending_capacity"}
+# What is used of a budget, what may be, and what is left.
+BUDGETS = [tuple(f"server_{name}" for name in names) for names in (
+    ("active_lease_count", "max_active_leases_per_queue", "remaining_active_lease_capacity"),
+    ("namespace_active_lease_count", "max_active_leases_per_namespace", "remaining_namespace_active_lease_capacity"),
+    ("dispatch_count_this_minute", "max_dispatches_per_minute", "remaining_dispatch_capacity"),
+    ("namespace_dispatch_count_this_minute", "max_dispatches_per_minute_per_namespace",
+     "remaining_namespace_dispatch_capacity"),
+    ("budget_group_dispatch_count_this_minute", "max_dispatches_per_minute_per_budget_group",
+     "remaining_budget_group_dispatch_capacity"))]
+# The limits of the sample are those of the server here, and are compared. How much of them is used, and which of
+# them leaves least, is the story's own.
+USES = {name for used, _, left in BUDGETS for name in (used, left)} | {"server_budget_source"}
 
 fixtures_test.IDENTITIES += ("execution_id", "task_id")
 fixtures_test.MERELY_SHOWN |= {
-    "task-queue-list": COUNTS | BUDGETS | {"status"},
-    "task-queue-describe": COUNTS | BUDGETS | {"status", "is_stale", "lock_required", "workflow_task_attempt"},
+    "task-queue-list": COUNTS | USES | {"status"},
+    "task-queue-describe": COUNTS | USES | {"status", "is_stale", "lock_required", "workflow_task_attempt"},
     "task-queue-build-ids": {"stale_after_seconds", "rollout_status", "active_worker_count", "stale_worker_count"},
     "system-repair-status": {
         "redispatch_after_seconds", "loop_throttle_seconds", "scan_limit", "scan_strategy",
@@ -45,14 +48,25 @@ fixtures_test.MERELY_SHOWN |= {
     "bridge-webhook": {"workflow_id", "run_id"},
 }
 fixtures_test.NOT_ASKED_FOR |= {
-    "task-queue-list": OTHER_BUDGETS,
-    "task-queue-describe": OTHER_BUDGETS,
     "system-activity-timeout-pass": {"has_retry"},  # only of one that was enforced
     "system-retention-pass": {"external_payloads_deleted"},  # there are none
 }
 
 
+def limits_of_the_sample() -> Json:
+    """As the server is told them, for the queue that the sample describes."""
+    sample = FIXTURES["task-queue-describe"]["response_body"]
+    said = sample["admission"]
+    names = [limit for _, limit, _ in BUDGETS] + ["server_dispatch_budget_group"]
+    limits = {kind: {name.removeprefix("server_"): said[kind][name] for name in names if name in said[kind]}
+              for kind in ("workflow_tasks", "activity_tasks")}
+    queries = {"query_tasks": {"max_pending_per_queue": said["query_tasks"]["max_pending_per_queue"]}}
+    return {sample["name"]: limits | queries}
+
+
 class Operations(Replayed):
+    settings = {"DW_TASK_QUEUE_ADMISSION_OVERRIDES": json.dumps(limits_of_the_sample())}
+
     # ---- queues
 
     def workers_of_two_queues(self) -> None:
@@ -68,6 +82,16 @@ class Operations(Replayed):
         poll = {"worker_id": "worker-alpha", "task_queue": "orders-critical", "build_id": "build-2026-04-22"}
         task = self.says(self.worker("/workflow-tasks/poll", poll), 200, poll_status="leased")["task"]
         self.names["task-polyglot-231-001"] = task["task_id"]
+
+    def budgets_add_up(self, fixture: Json) -> None:
+        admission = self.says(self.control("GET", "/task-queues/orders-critical"), 200)["admission"]
+        for kind, out in (("workflow_tasks", 1), ("activity_tasks", 0)):
+            shown = admission[kind]
+            self.shows(shown, server_active_lease_count=out, server_namespace_active_lease_count=out,
+                       server_budget_source=f"server.admission.{kind}.max_active_leases_per_queue")
+            for used, limit, left in BUDGETS:
+                if kind == "workflow_tasks" or "group" not in limit:
+                    self.assertEqual(shown[used] + shown[left], shown[limit], limit)
 
     def three_cohorts(self) -> None:
         for number, cohort in enumerate(FIXTURES["task-queue-build-ids"]["response_body"]["build_ids"]):
@@ -128,7 +152,7 @@ class Operations(Replayed):
 
 STORIES = {
     "task-queue-list": Story(Operations.workers_of_two_queues),
-    "task-queue-describe": Story(Operations.a_lease_and_three_pollers),
+    "task-queue-describe": Story(Operations.a_lease_and_three_pollers, Operations.budgets_add_up),
     "task-queue-build-ids": Story(Operations.three_cohorts),
     "system-repair-status": Story(),
     "system-repair-pass": Story(Operations.two_orders),

@@ -1,5 +1,7 @@
 """A server process on a store of its own, for the suites of this directory."""
+import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -9,16 +11,18 @@ DW = os.environ["DW_BINARY"]
 
 
 class Server:
-    """A server process on a store of its own, which can be killed and started again."""
+    """A server process on a store of its own, which can be killed and started again. `settings` are variables that it
+    is given beside those of this process."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: dict[str, str] | None = None) -> None:
         self.directory = tempfile.TemporaryDirectory(prefix="dw-interop-")
+        self.settings = settings or {}
         self.start()
 
     def start(self, port: int = 0) -> None:
         self.process = subprocess.Popen(
             [DW, "server:dev", "--port", str(port), "--data-dir", self.directory.name],
-            stdout=subprocess.PIPE, text=True)
+            stdout=subprocess.PIPE, text=True, env=os.environ | self.settings)
         line = self.process.stdout.readline()
         self.url = re.search(r"(http://\S+)/api", line).group(1)
 
@@ -27,9 +31,30 @@ class Server:
         self.process.wait()
         self.process.stdout.close()
 
-    def stop(self) -> int:
+    def end(self) -> int:
         self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(60)
         self.process.stdout.close()
+        return code
+
+    def stop(self) -> int:
+        code = self.end()
         self.directory.cleanup()
         return code
+
+
+class LoggedServer(Server):
+    """One without samples, that writes down what it answered."""
+
+    def start(self, port: int = 0) -> None:
+        self.log = pathlib.Path(self.directory.name) / "access.log"
+        self.process = subprocess.Popen(
+            [DW, "server:start", "--listen", f"127.0.0.1:{port}", "--data-dir", self.directory.name,
+             "--log-format", "json", "--log-level", "error", "--access-log", "all", "--access-log-file", str(self.log)],
+            stdout=subprocess.PIPE, text=True, env=os.environ | self.settings)
+        self.url = json.loads(self.process.stdout.readline())["listen"]
+
+    def answered(self) -> list[str]:
+        """"POST /api/workflows 201", and so on, in the order of the answers. The log is whole once the server has ended."""
+        lines = map(json.loads, self.log.read_text().splitlines())
+        return [f"{line['method']} {line['route']} {line['status']}" for line in lines]

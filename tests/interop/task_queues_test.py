@@ -106,6 +106,29 @@ class Queues(QueueTest):
         self.says(answer, 200, namespace="apart", build_ids=[])
 
 
+class Budgets(QueueTest):
+    settings = {"DW_WORKFLOW_TASK_MAX_ACTIVE_LEASES_PER_QUEUE": "1", "DW_QUERY_TASK_MAX_PENDING_PER_QUEUE": "4"}
+
+    def test_no_more_goes_out_than_the_server_was_told(self) -> None:
+        self.register()
+        self.start("one")
+        self.start("two")
+        task = self.poll()
+        self.nothing()
+        admission = self.queue()["admission"]
+        self.shows(admission["workflow_tasks"], status="throttled", ready_count=1, server_active_lease_count=1,
+                   server_max_active_leases_per_queue=1, server_remaining_active_lease_capacity=0,
+                   server_max_dispatches_per_minute=None,
+                   server_budget_source="server.admission.workflow_tasks.max_active_leases_per_queue")
+        self.shows(admission["activity_tasks"], status="accepting", server_budget_source=None)
+        self.shows(admission["query_tasks"], max_pending_per_queue=4)
+        with ThreadPoolExecutor() as pollers:
+            waiting = pollers.submit(self.poll)
+            self.until_waiting()
+            self.completed(self.complete(task, done()), task, "completed")
+            self.assertEqual({task["workflow_id"], waiting.result()["workflow_id"]}, {"one", "two"})
+
+
 class Rollouts(QueueTest):
     def test_a_build_that_drains_gets_nothing_new_until_it_is_resumed(self) -> None:
         self.register("old", build_id="v1")

@@ -90,8 +90,10 @@ class Answer:
 class WireTest(unittest.TestCase):
     """A server of its own for each test, and the requests that the stories are made of."""
 
+    settings: dict[str, str] = {}  # variables that the server is given
+
     def setUp(self) -> None:
-        self.server = Server()
+        self.server = Server(self.settings)
         self.addCleanup(lambda: self.assertEqual(self.server.stop(), 0, "SIGTERM ends it cleanly"))
 
     def restart(self) -> None:

@@ -241,6 +241,16 @@ class Queries(WireTest):
         self.register(capabilities=[])
         self.refused(self.query("total").result(PATIENCE), 409, "query_worker_unavailable")
 
+    def test_a_worker_that_leaves_leaves_its_query_to_another(self) -> None:
+        self.register("w2", capabilities=["query_tasks"])
+        caller = self.query("total")
+        left = self.poll("query")
+        self.says(self.deregister(), 200)
+        task = self.poll("query", worker="w2")
+        self.shows(task, query_task_id=left["query_task_id"], query_task_attempt=2)
+        self.says(self.reply(task, "complete", {"result": 1}, lease_owner="w2"), 200)
+        self.says(caller.result(PATIENCE), 200, result=1)
+
     def test_a_repeated_poll_gets_the_same_query(self) -> None:
         caller = self.query("total")
         task = self.poll("query", poll_request_id="p1")
