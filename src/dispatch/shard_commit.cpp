@@ -275,7 +275,8 @@ void Shard::refuse(InFlight record, const Error& error) {
   spdlog::warn("commit failed, trying again: {} run={}", error.message, record.run.run_id.str());
   if (auto* delivery = std::get_if<DeliverJob>(&job);
       delivery && !engine::activity_of(delivery->task).empty()) {
-    // Its slot was given back; it queues for one again.
+    // Its slot was given back; it queues for one again, and whoever delivered it goes on.
+    if (delivery->done) delivery->done();
     return parts_.executor.post_at(parts_.clock.now() + retry_delay,
                                    [this, task = std::move(delivery->task)]() mutable {
                                      if (!stopped_) parts_.listener.activity_ready(std::move(task));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <deque>
 #include <future>
 #include <memory>
 
@@ -40,7 +41,7 @@ Result<std::optional<Namespace>> namespace_of(const std::optional<std::string>& 
   return std::optional{DW_TRY(parse_namespace(*named))};
 }
 
-Result<RetentionReport> prune(const upkeep::Tools& tools, const RetentionPass& pass) {
+Result<RetentionReport> prune_as_asked(const upkeep::Tools& tools, const RetentionPass& pass) {
   if (!pass.older_than || pass.older_than->count() < 0) {
     return Error{ErrorCode::invalid_argument,
                  "cannot prune runs: nobody said how old they have to be; set "
@@ -110,7 +111,7 @@ Result<RetentionReport> Housekeeper::retention_pass(const RetentionPass& pass) {
   SeededRandom random{system_seed()};
   RetentionPass asked = pass;
   if (!asked.older_than && parts_.retention.count() > 0) asked.older_than = parts_.retention;
-  return prune(tools(random), asked);
+  return prune_as_asked(tools(random), asked);
 }
 
 Result<upkeep::RetentionReport> Housekeeper::let_go(const upkeep::RetentionScope& scope) {
@@ -129,32 +130,51 @@ Result<upkeep::LedgerSweepReport> Housekeeper::sweep_ledgers(
   return upkeep::sweep_ledgers(tools(random), scope);
 }
 
+// One look at everything that may go.
+struct Housekeeper::Round {
+  Scopes scopes;
+  std::deque<upkeep::RetentionScope> left;
+  std::deque<upkeep::RetentionScope> again = {};  // had more to let go of
+};
+
 void Housekeeper::pass_at(Timestamp at, Scopes scopes) {
   parts_.time.post_at(at, [this, scopes = std::move(scopes)] {
-    parts_.reader.post([this, scopes] { pass(scopes); });
+    const auto found = scopes(parts_.clock.now());
+    look_at_next(std::make_shared<Round>(Round{scopes, {found.begin(), found.end()}}));
   });
 }
 
-// A hundred runs at a time: others want to read, too.
-void Housekeeper::pass(const Scopes& scopes) {
-  std::int64_t pruned = 0;
-  bool more = false;
-  for (const upkeep::RetentionScope& scope : scopes(parts_.clock.now())) {
-    const auto report = let_go(scope);
-    if (!report) {
-      spdlog::warn("cannot prune runs: {}", report.error().message);
-      continue;
-    }
-    pruned += report->pruned;
-    more |= report->pruned >= static_cast<std::int64_t>(scope.limit);
-    for (const auto& run : report->results) {
-      if (run.outcome == "failed")
-        spdlog::warn("cannot prune a run: {} run={}", run.reason, run.run_id.view());
-    }
+// One scope at a time, and of it a hundred runs: others want to read, too.
+void Housekeeper::look_at_next(std::shared_ptr<Round> round) {
+  if (round->left.empty() && round->again.empty()) {
+    return pass_at(parts_.clock.now() + pass_every, round->scopes);
   }
-  if (pruned > 0) spdlog::info("pruned runs that ended long ago: {}", pruned);
-  pass_at(parts_.clock.now() + (more ? Duration{std::chrono::seconds{1}} : Duration{pass_every}),
-          scopes);
+  if (round->left.empty()) {
+    round->left.swap(round->again);
+    return parts_.time.post_at(parts_.clock.now() + std::chrono::seconds{1},
+                               [this, round] { look_at_next(round); });
+  }
+  parts_.reader.post([this, round] {
+    const auto scope = std::move(round->left.front());
+    round->left.pop_front();
+    if (prune(scope)) round->again.push_back(scope);
+    look_at_next(round);
+  });
+}
+
+// Is there more?
+bool Housekeeper::prune(const upkeep::RetentionScope& scope) {
+  const auto report = let_go(scope);
+  if (!report) {
+    spdlog::warn("cannot prune runs: {}", report.error().message);
+    return false;
+  }
+  if (report->pruned > 0) spdlog::info("pruned runs that ended long ago: {}", report->pruned);
+  for (const auto& run : report->results) {
+    if (run.outcome == "failed")
+      spdlog::warn("cannot prune a run: {} run={}", run.reason, run.run_id.view());
+  }
+  return report->pruned >= static_cast<std::int64_t>(scope.limit);
 }
 
 void Housekeeper::sweep_at(Timestamp at, upkeep::LedgerSweepMark from) {

@@ -37,8 +37,10 @@ class Housekeeper {
   Result<upkeep::LedgerSweepReport> sweep_ledgers(const upkeep::LedgerSweepScope& scope);
 
  private:
+  struct Round;
   void pass_at(Timestamp at, Scopes scopes);
-  void pass(const Scopes& scopes);
+  void look_at_next(std::shared_ptr<Round> round);
+  bool prune(const upkeep::RetentionScope& scope);
   void sweep_at(Timestamp at, upkeep::LedgerSweepMark from);
   void sweep(const upkeep::LedgerSweepMark& from);
   upkeep::Tools tools(Random& random);

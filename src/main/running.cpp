@@ -97,7 +97,8 @@ Running::Running(Registry registry, Serving how)
                      engine_->dispatch().start(std::move(command), std::move(started));
                    }}),
       debug_({engine_->store(), views_, engine_->clock(), engine_->registry(), workers_, queries_,
-              held_tasks()}),
+              held_tasks(),
+              [this](const server::LaneName& lane) { return matching_.standing(lane); }}),
       schedules_({engine_->schedules(), engine_->schedule_reader(), engine_->schedule_sources(),
                   engine_->store(), engine_->reader(), engine_->writer(), engine_->clock(),
                   schedule_random_, attributes_}),
@@ -148,7 +149,7 @@ Running::Running(Registry registry, Serving how)
       std::vector<upkeep::RetentionScope> scopes;
       for (Namespace& ns : namespaces_.names()) {
         const Timestamp before = now - namespaces_.retention(ns.view());
-        scopes.push_back({.before = before, .ns = std::move(ns)});
+        scopes.push_back({.before = before, .ns = std::move(ns), .only_if_any = true});
       }
       return scopes;
     });

@@ -100,6 +100,24 @@ Finding other_types(const Demand& demand, const Crowd& active) {
       demand.about};
 }
 
+// The server lets nothing more of this kind go out.
+std::optional<Finding> throttled(const Demand& demand, const QueueSeen& queue) {
+  const BudgetStanding& budgets =
+      demand.of_activity() ? queue.activity_budgets : queue.workflow_budgets;
+  if (budgets.tightest().empty() || budgets.room() > 0) return std::nullopt;
+  const auto kind = demand.of_activity() ? "activity_tasks" : "workflow_tasks";
+  const std::string limit = fmt::format("server.admission.{}.{}", kind, budgets.tightest());
+  Finding finding{
+      Severity::warning, "task_queue_throttled",
+      fmt::format("{} waits on task queue '{}', which may have no more now: {} is used up. It goes "
+                  "on when a lease ends or the next minute begins; how much is used: {}",
+                  called(demand), demand.queue, limit,
+                  shell_line(demand.ns, "task-queue:describe " + demand.queue)),
+      demand.about};
+  finding.about.emplace_back("server_budget_source", limit);
+  return finding;
+}
+
 // Somebody takes such work and will take this: when?
 std::optional<Finding> backlog(const Demand& demand, const QueueSeen& queue, Timestamp now) {
   const TaskTally& tally =
@@ -139,7 +157,8 @@ std::string shell_line(const Namespace& ns, std::string_view command) {
   return fmt::format("`dw {}{}`", command, named ? fmt::format(" --namespace={}", ns.view()) : "");
 }
 
-// The order is what a worker goes through: it is there, it may take the run, it knows the type.
+// The order is what a worker goes through: it is there, it may take the run, it knows the type, it
+// is given more.
 std::optional<Finding> unmet_demand(const Demand& demand, const QueueSeen& queue, Timestamp now) {
   Crowd active = workers_standing("active", queue);
   const Crowd draining = workers_standing("draining", queue);
@@ -153,6 +172,7 @@ std::optional<Finding> unmet_demand(const Demand& demand, const QueueSeen& queue
   std::erase_if(active, [&](const Worker* worker) { return !may(worker); });
   const auto can = [&](const Worker* worker) { return knows_type(*worker, demand); };
   if (std::ranges::none_of(active, can)) return other_types(demand, active);
+  if (auto finding = throttled(demand, queue)) return finding;
   return backlog(demand, queue, now);
 }
 

@@ -278,6 +278,10 @@ void DebugDesk::add_queues(DebuggedRun& run, const QueueCensus& census) const {
     queue.tally = census.of(queue.name);
     queue.workers = parts_.workers.seen(ns, queue.name);
     queue.pending_queries = parts_.queries.pending(ns, queue.name);
+    if (parts_.budgets) {
+      queue.workflow_budgets = parts_.budgets({ns, queue.name, WorkKind::workflow});
+      queue.activity_budgets = parts_.budgets({ns, queue.name, WorkKind::activity});
+    }
     run.queues.push_back(std::move(queue));
   }
 }

@@ -14,6 +14,7 @@ struct DebugDeskParts {
   Workers& workers;
   QueryTasks& queries;
   HeldTasksOf held_tasks;  // dispatch's
+  std::function<BudgetStanding(const LaneName& lane)> budgets = {};
 };
 
 class DebugDesk final : public Service {

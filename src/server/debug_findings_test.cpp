@@ -201,6 +201,17 @@ TEST(DebugFindings, WorkersThatAreFullAreABacklog) {
   EXPECT_EQ(run.status(), "needs_attention");
 }
 
+TEST(DebugFindings, AQueueThatMayHaveNoMoreSaysWhichLimitItMet) {
+  Debugged run{begun()};
+  run.with(seen_worker("w-1")).where([](DebuggedRun& seen) {
+    seen.queues.front().tally.workflow_tasks = {.ready = 7, .leased = 2};
+    seen.queues.front().workflow_budgets.queue_leases = {.used = 2, .limit = 2};
+  });
+  EXPECT_THAT(run.codes(), ElementsAre("warning task_queue_throttled"));
+  EXPECT_THAT(run.message("task_queue_throttled"),
+              HasSubstr("server.admission.workflow_tasks.max_active_leases_per_queue is used up"));
+}
+
 TEST(DebugFindings, AQueueThatMovesIsNoTrouble) {
   Debugged run{begun()};
   run.with(seen_worker("w-1")).where([](DebuggedRun& seen) {

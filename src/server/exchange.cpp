@@ -58,6 +58,7 @@ struct Exchange::Round {
   std::mutex mutex;  // guards the rest
   std::size_t pending = 0;
   std::array<std::int64_t, all_kinds.size()> wanted = {};
+  std::array<std::int64_t, all_kinds.size()> reserved = {};  // for what comes with reports' answers
   std::vector<Heard> heard_tasks = {}, heard_activities = {}, heard_queries = {};
   std::vector<dispatch::ClaimedTask> next_tasks = {};
   std::vector<dispatch::ClaimedActivity> next_activities = {};
@@ -68,6 +69,7 @@ struct Exchange::Round {
   std::array<Poll, all_kinds.size()> polls = {};
   const Poll& poll(WorkKind kind) const { return polls[static_cast<std::size_t>(kind)]; }
   std::int64_t& wants(WorkKind kind) { return wanted[static_cast<std::size_t>(kind)]; }
+  std::int64_t& reserve(WorkKind kind) { return reserved[static_cast<std::size_t>(kind)]; }
   bool found_work() const {
     return !next_tasks.empty() || !next_activities.empty() || !next_queries.empty();
   }
@@ -118,11 +120,13 @@ void Exchange::serve(Call call, Worker worker, Reply reply) {
   taker.queue = round->worker.queue;
   taker.activity_types = {round->worker.activity_types.begin(), round->worker.activity_types.end()};
   taker.any_type = round->worker.takes_all();
-  // What comes with the answer to a report passes by no lane.
-  taker.activities = std::min(round->wants(WorkKind::activity),
-                              parts_.matching.room(lane_of(round->poll(WorkKind::activity))));
-  taker.tasks = std::min(round->wants(WorkKind::workflow),
-                         parts_.matching.room(lane_of(round->poll(WorkKind::workflow))));
+  if (reports) {
+    for (const WorkKind kind : {WorkKind::workflow, WorkKind::activity}) {
+      round->reserve(kind) = parts_.matching.reserve(round->poll(kind), round->wants(kind));
+    }
+  }
+  taker.activities = round->reserve(WorkKind::activity);
+  taker.tasks = round->reserve(WorkKind::workflow);
   report(round);
 }
 
@@ -150,15 +154,16 @@ void Exchange::take_on(Round& round, Heard& heard, dispatch::FollowUp then) {
   heard.news = std::move(then.news);
   for (auto& lent : then.activities) {
     parts_.held.note(lent.task, lent.run);
-    parts_.matching.also_leased(lane_of(round.poll(WorkKind::activity)), lent.task,
-                                lent.activity.lease_expires_at);
+    parts_.matching.leased(round.poll(WorkKind::activity), lent.task, counts_until(lent.activity));
+    --round.reserve(WorkKind::activity);
     --round.wants(WorkKind::activity);
     round.next_activities.push_back(std::move(lent));
   }
   if (then.next) {
     parts_.held.note(then.next->task, then.next->run);
-    parts_.matching.also_leased(lane_of(round.poll(WorkKind::workflow)), then.next->task,
-                                then.next->lease_expires_at);
+    parts_.matching.leased(round.poll(WorkKind::workflow), then.next->task,
+                           then.next->lease_expires_at);
+    --round.reserve(WorkKind::workflow);
     --round.wants(WorkKind::workflow);
     round.next_tasks.push_back(*std::move(then.next));
   }
@@ -171,7 +176,7 @@ void Exchange::is_over(const TaskId& task) {
 
 void Exchange::report_task(const RoundPtr& round, std::size_t index) {
   const auto hear = [this, round, index](Result<dispatch::TaskAnswer> answer) {
-    bool recorded = false;
+    bool over = false;
     {
       const std::lock_guard lock{round->mutex};
       Heard& heard = round->heard_tasks[index];
@@ -182,11 +187,11 @@ void Exchange::report_task(const RoundPtr& round, std::size_t index) {
         heard.recorded = answer->recorded;
         heard.reason = answer->reason;
         heard.message = answer->message;
+        over = answer->recorded || !answer->held;
         take_on(*round, heard, std::move(answer->then));
       }
-      recorded = heard.recorded;
     }
-    if (recorded) is_over(round->tasks[index].holder.task);
+    if (over) is_over(round->tasks[index].holder.task);
     settled(round);
   };
   const TaskReport& report = round->tasks[index];
@@ -194,6 +199,7 @@ void Exchange::report_task(const RoundPtr& round, std::size_t index) {
     dispatch::TaskAnswer no;
     no.reason = "invalid_commands";
     no.message = report.unreadable->message;
+    no.held = true;
     return hear(std::move(no));
   }
   parts_.held.find(round->call.ns, report.holder.task,
@@ -218,7 +224,7 @@ void Exchange::report_task(const RoundPtr& round, std::size_t index) {
 
 void Exchange::report_activity(const RoundPtr& round, std::size_t index) {
   const auto hear = [this, round, index](Result<dispatch::AttemptAnswer> answer) {
-    bool recorded = false;
+    bool over = false;
     {
       const std::lock_guard lock{round->mutex};
       Heard& heard = round->heard_activities[index];
@@ -229,11 +235,11 @@ void Exchange::report_activity(const RoundPtr& round, std::size_t index) {
         heard.recorded = answer->recorded;
         heard.reason = answer->reason;
         heard.went_on = answer->went_on;
+        over = answer->recorded;
         take_on(*round, heard, std::move(answer->then));
       }
-      recorded = heard.recorded;
     }
-    if (recorded) is_over(TaskId{round->activities[index].id});
+    if (over) is_over(TaskId{round->activities[index].id});
     settled(round);
   };
   const TaskId task{round->activities[index].id};
@@ -277,6 +283,9 @@ void Exchange::report_query(const RoundPtr& round, std::size_t index) {
 // ---- what there is to do
 
 void Exchange::gather(const RoundPtr& round) {
+  for (const WorkKind kind : {WorkKind::workflow, WorkKind::activity}) {
+    parts_.matching.hand_back(round->poll(kind), std::exchange(round->reserve(kind), 0));
+  }
   std::vector<std::pair<WorkKind, dispatch::Offer>> offers;
   {
     const std::lock_guard lock{round->mutex};
@@ -306,10 +315,7 @@ void Exchange::wait(const RoundPtr& round) {
   parts_.matching.poll_any(std::move(polls), round->until, [this, round](Matching::Found found) {
     // Nobody would hear of it, or its worker left or began to drain meanwhile: it is for another.
     const bool gone = round->call.hung_up() || !parts_.workers.takes_work(round->worker);
-    if (found.offer && gone) {
-      parts_.matching.not_leased(found.kind, *found.offer);
-      parts_.matching.offer(found.kind, *std::move(found.offer));
-    }
+    if (found.offer && gone) parts_.matching.give_back(found.kind, *std::move(found.offer));
     if (gone || !found.offer) {
       round->waits = false;
       round->stopped = found.stopped;
@@ -334,11 +340,13 @@ void Exchange::claim(const RoundPtr& round, WorkKind kind, dispatch::Offer offer
     }
     return settled(round);
   }
+  dispatch::RunAddress run = offer.run;
   if (kind == WorkKind::workflow) {
     dispatch::ClaimTaskJob job;
     job.owner = round->worker.worker_id;
     job.habit = engine::WorkerHabit::native;
-    job.reply = [this, round, offer](Result<std::optional<dispatch::ClaimedTask>> claimed) {
+    job.reply = [this, round,
+                 offer = std::move(offer)](Result<std::optional<dispatch::ClaimedTask>> claimed) {
       if (!claimed || !*claimed) return could_not_claim(round, WorkKind::workflow, offer, claimed);
       parts_.held.note((*claimed)->task, (*claimed)->run);
       parts_.matching.leased(WorkKind::workflow, offer, (*claimed)->task,
@@ -349,23 +357,24 @@ void Exchange::claim(const RoundPtr& round, WorkKind kind, dispatch::Offer offer
       }
       settled(round);
     };
-    return parts_.dispatch.claim_task(offer.run, std::move(job));
+    return parts_.dispatch.claim_task(std::move(run), std::move(job));
   }
   dispatch::ClaimActivityJob job;
   job.activity_id = offer.activity;
   job.owner = round->worker.worker_id;
-  job.reply = [this, round, offer](Result<std::optional<dispatch::ClaimedActivity>> claimed) {
+  job.reply = [this, round,
+               offer = std::move(offer)](Result<std::optional<dispatch::ClaimedActivity>> claimed) {
     if (!claimed || !*claimed) return could_not_claim(round, WorkKind::activity, offer, claimed);
     parts_.held.note((*claimed)->task, (*claimed)->run);
     parts_.matching.leased(WorkKind::activity, offer, (*claimed)->task,
-                           (*claimed)->activity.lease_expires_at);
+                           counts_until((*claimed)->activity));
     {
       const std::lock_guard lock{round->mutex};
       round->next_activities.push_back(**std::move(claimed));
     }
     settled(round);
   };
-  parts_.dispatch.claim_activity(offer.run, std::move(job));
+  parts_.dispatch.claim_activity(std::move(run), std::move(job));
 }
 
 // Somebody else has it, or it was on its way to this worker and is nobody's now.

@@ -34,6 +34,12 @@ LaneName lane_of(const Poll& poll) {
   return {poll.ns, queue_or_default(poll.queue), poll.kind};
 }
 
+Timestamp counts_until(const history::OpenActivity& activity) {
+  const auto& heartbeat = activity.retry_policy.heartbeat_timeout;
+  if (!heartbeat) return activity.lease_expires_at;
+  return std::min(activity.lease_expires_at, history::later(activity.started_at, *heartbeat));
+}
+
 // Polls that can do the same are alike to every task. They are kept together, so that a search
 // meets each sort once, however many wait.
 struct Matching::State : std::enable_shared_from_this<State> {
@@ -67,7 +73,8 @@ struct Matching::State : std::enable_shared_from_this<State> {
     LeftOut left_out;
     bool lets_others_go = false;  // in a moment
     bool idle() const {
-      return offers.empty() && crowds.empty() && !left_out.any() && !left_out.searching;
+      return offers.empty() && crowds.empty() && !left_out.any() && !left_out.searching &&
+             !lets_others_go;
     }
   };
   using Lanes = std::map<LaneName, Lane>;
@@ -102,7 +109,9 @@ struct Matching::State : std::enable_shared_from_this<State> {
   void match_throttled();
   // After throttled() has said no, under the same lock.
   void reserve(const LaneName& name) {
-    if (limited) DW_ASSERT(budgets.reserve(name, clock.now()), "a task beyond its budget");
+    if (!limited) return;
+    DW_ASSERT(budgets.reserve(name, clock.now()), "a task beyond its budget");
+    served_last = name;
   }
   void let_others_go_soon(Lanes::iterator lane);
   void let_others_go(const LaneName& name);
@@ -115,6 +124,7 @@ struct Matching::State : std::enable_shared_from_this<State> {
   std::mutex mutex;  // guards all below; never held while a reply is called
   Lanes lanes;
   std::unordered_map<std::uint64_t, Waiting> waiting;
+  std::size_t one_at_a_time = 0;  // of those: could do something else instead
   std::uint64_t arrivals = 0;
   bool stopped = false;
   Look look;
@@ -122,6 +132,7 @@ struct Matching::State : std::enable_shared_from_this<State> {
   const bool limited;  // else they are neither asked nor told anything
   // Lanes where both sides wait because nothing may go out, and when somebody looks at them.
   std::set<LaneName> without_room;
+  LaneName served_last;
   std::optional<Timestamp> next_look;
   std::optional<Deadlines> deadlines;  // always there
 };
@@ -157,6 +168,7 @@ void Matching::State::keep_poll(const std::vector<Poll>& polls, Timestamp until,
                                 std::optional<Poll> instead) {
   const std::uint64_t number = ++arrivals;
   if (instead) {
+    ++one_at_a_time;
     const auto other = lanes.find(lane_of(*instead));
     if (other != lanes.end() && !other->second.offers.empty()) let_others_go_soon(other);
   }
@@ -176,6 +188,7 @@ Matching::Reply Matching::State::leave(std::uint64_t number) {
   auto found = waiting.extract(number);
   if (found.empty()) return {};
   deadlines->call_off(number);
+  if (found.mapped().instead) --one_at_a_time;
   for (const auto& [lane, crowd] : found.mapped().places) {
     crowd->second.erase(number);
     if (crowd->second.empty()) lane->second.crowds.erase(crowd);
@@ -262,7 +275,10 @@ void Matching::State::match_throttled() {
   std::vector<std::pair<Reply, Found>> matched;
   {
     const std::lock_guard lock{mutex};
-    const auto names = std::exchange(without_room, {});
+    const auto throttled_lanes = std::exchange(without_room, {});
+    std::vector<LaneName> names{throttled_lanes.begin(), throttled_lanes.end()};
+    // Lanes that share a budget take turns.
+    std::rotate(names.begin(), std::ranges::upper_bound(names, served_last), names.end());
     for (const LaneName& name : names) {
       for (;;) {
         const auto lane = lanes.find(name);
@@ -281,6 +297,10 @@ void Matching::State::match_throttled() {
         reserve(name);
         matched.emplace_back(leave(first->first), std::move(found));
       }
+      const auto lane = lanes.find(name);
+      if (lane == lanes.end()) continue;
+      look_for_left_out(lane, !lane->second.crowds.empty());
+      forget_if_idle(lane);
     }
   }
   for (auto& [reply, found] : matched) reply(std::move(found));
@@ -302,6 +322,10 @@ void Matching::State::let_others_go(const LaneName& name) {
     const auto lane = lanes.find(name);
     if (lane == lanes.end()) return;
     lane->second.lets_others_go = false;
+    if (limited && budgets.room(name, clock.now()) == 0) {  // nobody would be given any
+      if (one_at_a_time > 0) let_others_go_soon(lane);
+      return;
+    }
     const Timestamp before = clock.now() - moment;
     std::set<std::string_view> asking;
     for (const auto& [number, poll] : waiting) {
@@ -320,6 +344,7 @@ void Matching::State::let_others_go(const LaneName& name) {
     }
     if (others) let_others_go_soon(lane);
     for (const std::uint64_t number : numbers) let_go.push_back(leave(number));
+    forget_if_idle(lane);
   }
   for (const Reply& reply : let_go) reply({});
 }
@@ -346,6 +371,8 @@ void Matching::look_with(Look look) {
 
 void Matching::offered(dispatch::Offer offered) {
   const WorkKind kind = offered.activity.empty() ? WorkKind::workflow : WorkKind::activity;
+  // Whoever held it does so no longer.
+  ended(offered.task.id);
   state_->offer(kind, std::move(offered));
 }
 
@@ -360,6 +387,18 @@ void Matching::offer_again(WorkKind kind, dispatch::Offer offer) {
                        });
 }
 
+// Later, and not from here: of many who are gone, each would give it to the next.
+void Matching::give_back(WorkKind kind, dispatch::Offer offer) {
+  state_->time.post([state = state_, kind, offer = std::move(offer)]() mutable {
+    if (state->limited) {
+      const std::lock_guard lock{state->mutex};
+      state->budgets.cancel(lane_of(kind, offer));
+    }
+    state->offer(kind, std::move(offer));
+    state->match_throttled();
+  });
+}
+
 void Matching::State::offer(WorkKind kind, dispatch::Offer offer) {
   Reply reply;
   {
@@ -369,8 +408,11 @@ void Matching::State::offer(WorkKind kind, dispatch::Offer offer) {
     reply = take_poll(name, WaitingOffers::need_of(offer));
     if (!reply) {
       const auto lane = lanes.try_emplace(std::move(name)).first;
-      if (!lane->second.offers.keep(std::move(offer))) lane->second.left_out.since = true;
-      if (kind == WorkKind::activity) let_others_go_soon(lane);
+      const bool in_table = kind == WorkKind::workflow || kind == WorkKind::activity;
+      if (!lane->second.offers.keep(std::move(offer)) && in_table) {
+        lane->second.left_out.since = true;
+      }
+      if (kind == WorkKind::activity && one_at_a_time > 0) let_others_go_soon(lane);
       return;
     }
   }
@@ -447,7 +489,8 @@ void Matching::leased(WorkKind kind, const dispatch::Offer& offer, const TaskId&
                       Timestamp until) {
   if (!state_->limited) return;
   const std::lock_guard lock{state_->mutex};
-  state_->budgets.bind(lane_of(kind, offer), task, until);
+  const Timestamp now = state_->clock.now();
+  state_->budgets.bind(lane_of(kind, offer), task, until - now, now);
   state_->wait_for_room();
 }
 
@@ -460,17 +503,37 @@ void Matching::not_leased(WorkKind kind, const dispatch::Offer& offer) {
   state_->match_throttled();
 }
 
-void Matching::also_leased(const LaneName& lane, const TaskId& task, Timestamp until) {
+std::int64_t Matching::reserve(const Poll& poll, std::int64_t wanted) {
+  if (!state_->limited) return wanted;
+  const LaneName lane = lane_of(poll);
+  const std::lock_guard lock{state_->mutex};
+  std::int64_t granted = 0;
+  while (granted < wanted && state_->budgets.reserve(lane, state_->clock.now())) ++granted;
+  return granted;
+}
+
+void Matching::leased(const Poll& poll, const TaskId& task, Timestamp until) {
   if (!state_->limited) return;
   const std::lock_guard lock{state_->mutex};
-  state_->budgets.adopt(lane, task, until, state_->clock.now());
+  const Timestamp now = state_->clock.now();
+  state_->budgets.bind(lane_of(poll), task, until - now, now);
   state_->wait_for_room();
 }
 
-void Matching::renewed(const TaskId& task, Timestamp until) {
+void Matching::hand_back(const Poll& poll, std::int64_t count) {
+  if (!state_->limited || count <= 0) return;
+  {
+    const LaneName lane = lane_of(poll);
+    const std::lock_guard lock{state_->mutex};
+    while (count-- > 0) state_->budgets.cancel(lane);
+  }
+  state_->match_throttled();
+}
+
+void Matching::renewed(const TaskId& task) {
   if (!state_->limited) return;
   const std::lock_guard lock{state_->mutex};
-  state_->budgets.renew(task, until);
+  state_->budgets.renew(task, state_->clock.now());
   state_->wait_for_room();
 }
 
@@ -481,12 +544,6 @@ void Matching::ended(const TaskId& task) {
     if (!state_->budgets.release(task)) return;
   }
   state_->match_throttled();
-}
-
-std::int64_t Matching::room(const LaneName& lane) {
-  if (!state_->limited) return std::numeric_limits<std::int64_t>::max();
-  const std::lock_guard lock{state_->mutex};
-  return state_->budgets.room(lane, state_->clock.now());
 }
 
 BudgetStanding Matching::standing(const LaneName& lane) {

@@ -34,6 +34,9 @@ struct LaneName {
 };
 
 LaneName lane_of(const Poll& poll);
+// How long an activity counts as held, unless its worker is heard of: it is given to another as
+// soon as it missed a heartbeat.
+Timestamp counts_until(const history::OpenActivity& activity);
 
 struct BudgetSettings;
 struct BudgetStanding;
@@ -65,6 +68,8 @@ class Matching final : public dispatch::OfferListener {
   void offer(WorkKind kind, dispatch::Offer offer);
   // In a moment: whoever was to have it could not be given it.
   void offer_again(WorkKind kind, dispatch::Offer offer);
+  // Taken for somebody who is gone: it is for another.
+  void give_back(WorkKind kind, dispatch::Offer offer);
   // Nobody needs it any more; one that was taken already stays taken.
   void withdraw(WorkKind kind, const dispatch::Offer& offer);
   // Replies once: with work that fits, or with nothing when `until` has come.
@@ -87,12 +92,13 @@ class Matching final : public dispatch::OfferListener {
   void leased(WorkKind kind, const dispatch::Offer& offer, const TaskId& task, Timestamp until);
   // Nobody has it.
   void not_leased(WorkKind kind, const dispatch::Offer& offer);
-  // A lease that came with the answer to something else.
-  void also_leased(const LaneName& lane, const TaskId& task, Timestamp until);
-  void renewed(const TaskId& task, Timestamp until);
+  // For what may come with the answer to a report, which passes by no lane: how many of those
+  // wanted may go out. Each becomes a lease, or is handed back.
+  std::int64_t reserve(const Poll& poll, std::int64_t wanted);
+  void leased(const Poll& poll, const TaskId& task, Timestamp until);
+  void hand_back(const Poll& poll, std::int64_t count);
+  void renewed(const TaskId& task);
   void ended(const TaskId& task);
-  // How many more may go out.
-  std::int64_t room(const LaneName& lane);
   BudgetStanding standing(const LaneName& lane);
   std::int64_t most_pending_queries(const Namespace& ns, std::string_view queue) const;
 

@@ -417,7 +417,7 @@ TEST_F(Throttled, ALeaseThatRunsOutMakesRoomUnlessItIsRenewed) {
   matching->offered(workflow_offer("b"));
   poll("second");
   pass(9s);
-  matching->renewed(TaskId{"a"}, clock.now() + 10s);
+  matching->renewed(TaskId{"a"});
   pass(9s);
   EXPECT_THAT(told, ElementsAre("first: a"));
   pass(1s);
@@ -436,16 +436,64 @@ TEST_F(Throttled, WhatMayGoOutInAMinuteGoesOutInTheNextOne) {
   EXPECT_THAT(told, ElementsAre("first: a", "second: b", "third: c"));
 }
 
-TEST_F(Throttled, ALeaseThatCameWithAnotherAnswerCounts) {
-  EXPECT_EQ(matching->room({Namespace{"default"}, "orders", WorkKind::workflow}), 1);
-  matching->also_leased({Namespace{"default"}, "orders", WorkKind::workflow}, TaskId{"a"},
-                        clock.now() + 60s);
-  EXPECT_EQ(matching->room({Namespace{"default"}, "orders", WorkKind::workflow}), 0);
+TEST_F(Throttled, WhatMayComeWithAnAnswerIsReservedForItOrHandedBack) {
+  EXPECT_EQ(matching->reserve(asking_for({"invoice"}), 5), 1);
+  EXPECT_EQ(matching->reserve(asking_for({"invoice"}), 5), 0);
   matching->offered(workflow_offer("b"));
   poll("first");
   EXPECT_THAT(told, IsEmpty());
-  matching->ended(TaskId{"a"});
+  matching->hand_back(asking_for({"invoice"}), 1);
   EXPECT_THAT(told, ElementsAre("first: b"));
+  lease("b");
+  matching->ended(TaskId{"b"});
+  EXPECT_EQ(matching->reserve(asking_for({"invoice"}), 5), 1);
+  matching->leased(asking_for({"invoice"}), TaskId{"c"}, clock.now() + 60s);
+  EXPECT_EQ(matching->reserve(asking_for({"invoice"}), 5), 0);
+  matching->ended(TaskId{"c"});
+  EXPECT_EQ(matching->reserve(asking_for({"invoice"}), 5), 1);
+}
+
+TEST_F(Throttled, ATaskThatIsOfferedAgainDoesNotWaitForItself) {
+  poll("first");
+  matching->offered(workflow_offer("a"));
+  lease("a");
+  poll("second");
+  matching->offered(workflow_offer("a"));
+  EXPECT_THAT(told, ElementsAre("first: a", "second: a"));
+}
+
+TEST_F(Throttled, QueuesThatShareABudgetTakeTurns) {
+  BudgetSettings budgets;
+  budgets.usual.workflow.leases_per_namespace = 1;
+  matching = std::make_unique<Matching>(time, clock, budgets);
+  const auto offer_on = [&](const std::string& queue, const std::string& task) {
+    auto offer = workflow_offer(task);
+    offer.queue = queue;
+    matching->offered(offer);
+    auto asking = asking_for({"invoice"});
+    asking.queue = queue;
+    poll(queue, asking);
+  };
+  for (const auto* task : {"1", "2"}) {
+    offer_on("a", std::string{"a"} + task);
+    offer_on("z", std::string{"z"} + task);
+  }
+  std::string held = "a1";
+  for (const auto* next : {"z1", "a2", "z2"}) {
+    auto offer = workflow_offer(held);
+    offer.queue = held.substr(0, 1);
+    matching->not_leased(WorkKind::workflow, offer);
+    held = next;
+    EXPECT_EQ(told.back(), fmt::format("{}: {}", held.substr(0, 1), held));
+  }
+}
+
+TEST_F(WorkMeetsWorkers, WhatWasTakenForSomebodyWhoIsGoneGoesToAnother) {
+  poll("other");
+  matching->give_back(WorkKind::workflow, workflow_offer("a"));
+  EXPECT_THAT(told, IsEmpty());
+  pass(0s);
+  EXPECT_THAT(told, ElementsAre("other: a"));
 }
 
 TEST_F(WorkMeetsWorkers, TheMostUrgentTaskThatSuitsGoesFirst) {

@@ -104,7 +104,7 @@ constexpr Setting setting_table[] = {
      "DW_ACTIVITY_TASK_MAX_DISPATCHES_PER_MINUTE_PER_NAMESPACE", "", SettingKind::number, "",
      "1..1000000000", "The same for all queues of a namespace together"},
     {"admission.query_task_max_pending_per_queue", "DW_QUERY_TASK_MAX_PENDING_PER_QUEUE", "",
-     SettingKind::number, "1024", "1..1000000000",
+     SettingKind::number, "1024", "1..10000",
      "Queries that wait for the workers of a queue; one more is refused"},
     {"admission.overrides", "DW_TASK_QUEUE_ADMISSION_OVERRIDES", "", SettingKind::text, "", "JSON",
      "Other limits for some queues, and budget groups (below)"},

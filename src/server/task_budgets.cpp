@@ -1,6 +1,7 @@
 #include "server/task_budgets.hpp"
 
 #include "core/assert.hpp"
+#include "server/waiting_offers.hpp"
 
 #include <dw/value.hpp>
 
@@ -37,6 +38,8 @@ constexpr std::string_view group_key = "dispatch_budget_group";
 constexpr std::string_view queries_key = "max_pending_per_queue";
 constexpr std::int64_t usual_pending_queries = 1'024;
 constexpr std::int64_t highest_limit = 1'000'000'000;
+// More queries than that would find no room while they wait.
+constexpr auto most_kept_queries = static_cast<std::int64_t>(WaitingOffers::most);
 
 // ---- reading
 
@@ -198,7 +201,7 @@ Result<BudgetSettings> parse_budgets(const Settings& settings) {
 
 std::optional<std::int64_t> BudgetStanding::Use::left() const {
   if (!limit) return std::nullopt;
-  return std::max<std::int64_t>(0, *limit - used.value_or(0));  // what is adopted may go beyond it
+  return std::max<std::int64_t>(0, *limit - used.value_or(0));
 }
 
 std::string_view BudgetStanding::tightest() const {
@@ -334,29 +337,16 @@ void TaskBudgets::cancel(const LaneName& lane) {
   if (--reserved->second.all == 0) reserved_.erase(reserved);
 }
 
-void TaskBudgets::bind(const LaneName& lane, const TaskId& task, Timestamp expires_at) {
+void TaskBudgets::bind(const LaneName& lane, const TaskId& task, Duration span, Timestamp now) {
   if (!counted(lane.kind)) return;
   const auto reserved = reserved_.find(lane);
   DW_ASSERT(reserved != reserved_.end(), "only what is reserved is bound");
   if (reserved->second.this_minute > 0) reserved->second.this_minute -= 1;
   if (--reserved->second.all == 0) reserved_.erase(reserved);
-  count_lease(lane, -1);
-  hold(lane, task, expires_at);
-}
-
-void TaskBudgets::adopt(const LaneName& lane, const TaskId& task, Timestamp expires_at,
-                        Timestamp now) {
-  if (!counted(lane.kind)) return;
-  pass_time(now);
-  count_dispatch(lane, 1);
-  hold(lane, task, expires_at);
-}
-
-void TaskBudgets::hold(const LaneName& lane, const TaskId& task, Timestamp expires_at) {
+  // What was reserved counts on, as this lease; one that the task had before does not.
   if (const auto before = leases_.find(task); before != leases_.end()) drop(before);
-  count_lease(lane, 1);
-  leases_.emplace(task, Lease{lane, expires_at});
-  by_expiry_.emplace(expires_at, task);
+  leases_.emplace(task, Lease{lane, span, now + span});
+  by_expiry_.emplace(now + span, task);
 }
 
 void TaskBudgets::drop(Leases::iterator lease) {
@@ -365,12 +355,12 @@ void TaskBudgets::drop(Leases::iterator lease) {
   leases_.erase(lease);
 }
 
-void TaskBudgets::renew(const TaskId& task, Timestamp expires_at) {
+void TaskBudgets::renew(const TaskId& task, Timestamp now) {
   const auto lease = leases_.find(task);
   if (lease == leases_.end()) return;
   by_expiry_.erase({lease->second.expires_at, task});
-  lease->second.expires_at = expires_at;
-  by_expiry_.emplace(expires_at, task);
+  lease->second.expires_at = now + lease->second.span;
+  by_expiry_.emplace(lease->second.expires_at, task);
 }
 
 std::optional<LaneName> TaskBudgets::release(const TaskId& task) {
@@ -411,7 +401,7 @@ BudgetStanding TaskBudgets::standing(const LaneName& lane, Timestamp now) {
 
 std::int64_t TaskBudgets::most_pending_queries(const Namespace& ns, std::string_view queue) const {
   for (const QueueBudgets* budgets : said_about(ns, queue)) {
-    if (budgets->pending_queries) return *budgets->pending_queries;
+    if (budgets->pending_queries) return std::min(*budgets->pending_queries, most_kept_queries);
   }
   return usual_pending_queries;
 }

@@ -91,13 +91,11 @@ class TaskBudgets {
   std::int64_t room(const LaneName& lane, Timestamp now);
   // Nobody took it after all: neither the lease nor the dispatch has happened.
   void cancel(const LaneName& lane);
-  // The reservation has become this lease. A task that is bound already, and went out again, is one
-  // lease and another dispatch.
-  void bind(const LaneName& lane, const TaskId& task, Timestamp expires_at);
-  // The same without a reservation, for what came along with the answer to something else: it is
-  // counted whether or not there is room.
-  void adopt(const LaneName& lane, const TaskId& task, Timestamp expires_at, Timestamp now);
-  void renew(const TaskId& task, Timestamp expires_at);
+  // The reservation has become this lease, for that long unless it is renewed. A task that is bound
+  // already, and went out again, is one lease and another dispatch.
+  void bind(const LaneName& lane, const TaskId& task, Duration span, Timestamp now);
+  // Its holder was heard of: it has as long again.
+  void renew(const TaskId& task, Timestamp now);
   // The lease has ended; tells where there is more room for that. Nothing for an id that is not
   // bound: it ran out before, or was never counted.
   std::optional<LaneName> release(const TaskId& task);
@@ -127,6 +125,7 @@ class TaskBudgets {
   using Counts = std::map<Scope, std::int64_t>;
   struct Lease {
     LaneName lane;
+    Duration span;
     Timestamp expires_at;
   };
   using Leases = std::unordered_map<TaskId, Lease>;
@@ -152,7 +151,6 @@ class TaskBudgets {
   static void add(Counts& counts, const Scope& scope, std::int64_t by);
   void count_lease(const LaneName& lane, std::int64_t by);
   void count_dispatch(const LaneName& lane, std::int64_t by);
-  void hold(const LaneName& lane, const TaskId& task, Timestamp expires_at);
   void drop(Leases::iterator lease);
   void pass_time(Timestamp now);
 

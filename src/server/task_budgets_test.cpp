@@ -38,7 +38,7 @@ TEST(TaskBudgets, WithoutLimitsEverythingGoesOutAndNothingIsCounted) {
   EXPECT_FALSE(budgets.limited());
   for (int i = 0; i < 100; ++i) {
     EXPECT_TRUE(budgets.reserve(bread, tea_time));
-    budgets.bind(bread, numbered_task(i), tea_time + 60s);
+    budgets.bind(bread, numbered_task(i), 60s, tea_time);
   }
   EXPECT_EQ(budgets.room(bread, tea_time), no_end);
   EXPECT_TRUE(budgets.empty());
@@ -51,10 +51,10 @@ TEST(TaskBudgets, OfAQueueSoManyAreOutAndTheNextWhenOneEnds) {
   EXPECT_TRUE(budgets.limited());
   EXPECT_EQ(budgets.room(bread, tea_time), 2);
   ASSERT_TRUE(budgets.reserve(bread, tea_time));
-  budgets.bind(bread, numbered_task(1), tea_time + 60s);
+  budgets.bind(bread, numbered_task(1), 60s, tea_time);
   ASSERT_TRUE(budgets.reserve(bread, tea_time));
   EXPECT_FALSE(budgets.reserve(bread, tea_time)) << "what is reserved is as good as out";
-  budgets.bind(bread, numbered_task(2), tea_time + 60s);
+  budgets.bind(bread, numbered_task(2), 60s, tea_time);
   EXPECT_FALSE(budgets.reserve(bread, tea_time));
 
   EXPECT_EQ(budgets.release(numbered_task(1)), bread);
@@ -79,7 +79,7 @@ TEST(TaskBudgets, QueuesOfANamespaceShareWhatIsForAllOfThem) {
   ASSERT_TRUE(budgets.reserve(cakes, tea_time));
   EXPECT_FALSE(budgets.reserve(bread, tea_time));
   EXPECT_TRUE(budgets.reserve(bread_elsewhere, tea_time));
-  budgets.bind(cakes, numbered_task(1), tea_time + 60s);
+  budgets.bind(cakes, numbered_task(1), 60s, tea_time);
   budgets.release(numbered_task(1));
   EXPECT_TRUE(budgets.reserve(bread, tea_time));
 }
@@ -95,22 +95,23 @@ TEST(TaskBudgets, WhatNobodyTookIsGivenBack) {
 TEST(TaskBudgets, ALeaseThatRanOutMakesRoomUnlessItWasRenewed) {
   TaskBudgets budgets{for_workflow_tasks({.leases_per_queue = 2})};
   ASSERT_TRUE(budgets.reserve(bread, tea_time));
-  budgets.bind(bread, numbered_task(1), tea_time + 10s);
+  budgets.bind(bread, numbered_task(1), 10s, tea_time);
   ASSERT_TRUE(budgets.reserve(bread, tea_time));
-  budgets.bind(bread, numbered_task(2), tea_time + 10s);
-  budgets.renew(numbered_task(2), tea_time + 30s);
+  budgets.bind(bread, numbered_task(2), 10s, tea_time);
+  budgets.renew(numbered_task(2), tea_time + 9s);
   EXPECT_EQ(budgets.room(bread, tea_time + 9s), 0);
   EXPECT_EQ(budgets.room(bread, tea_time + 10s), 1);
-  budgets.renew(numbered_task(1), tea_time + 60s);
+  budgets.renew(numbered_task(1), tea_time + 10s);
   EXPECT_EQ(budgets.room(bread, tea_time + 10s), 1) << "it had run out before";
-  EXPECT_EQ(budgets.room(bread, tea_time + 30s), 2);
+  EXPECT_EQ(budgets.room(bread, tea_time + 18s), 1);
+  EXPECT_EQ(budgets.room(bread, tea_time + 19s), 2) << "for as long as at first";
 }
 
 TEST(TaskBudgets, ATaskThatIsDeliveredAgainIsOneLeaseAndAnotherDispatch) {
   TaskBudgets budgets{for_workflow_tasks({.leases_per_queue = 3, .dispatches_per_minute = 10})};
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(budgets.reserve(bread, tea_time));
-    budgets.bind(bread, numbered_task(1), tea_time + 60s);
+    budgets.bind(bread, numbered_task(1), 60s, tea_time);
   }
   const auto standing = budgets.standing(bread, tea_time);
   EXPECT_EQ(standing.queue_leases.used, 1);
@@ -119,27 +120,12 @@ TEST(TaskBudgets, ATaskThatIsDeliveredAgainIsOneLeaseAndAnotherDispatch) {
   EXPECT_EQ(budgets.standing(bread, tea_time).queue_leases.used, 0);
 }
 
-TEST(TaskBudgets, WhatCameAlongCountsThoughThereWasNoRoom) {
-  TaskBudgets budgets{for_workflow_tasks({.leases_per_queue = 1})};
-  ASSERT_TRUE(budgets.reserve(bread, tea_time));
-  budgets.bind(bread, numbered_task(1), tea_time + 60s);
-  budgets.adopt(bread, numbered_task(2), tea_time + 60s, tea_time);
-  const auto standing = budgets.standing(bread, tea_time);
-  EXPECT_EQ(standing.queue_leases.used, 2);
-  EXPECT_EQ(standing.queue_leases.left(), 0);
-  EXPECT_EQ(standing.queue_dispatches.used, 2);
-  budgets.release(numbered_task(1));
-  EXPECT_FALSE(budgets.reserve(bread, tea_time));
-  budgets.release(numbered_task(2));
-  EXPECT_TRUE(budgets.reserve(bread, tea_time));
-}
-
 TEST(TaskBudgets, QueriesAndValidationsAreNeverKeptBack) {
   TaskBudgets budgets{for_workflow_tasks({.leases_per_queue = 1, .dispatches_per_minute = 1})};
   for (const WorkKind kind : {WorkKind::query, WorkKind::update_validation}) {
     const LaneName lane{bakery, "bread", kind};
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(budgets.reserve(lane, tea_time));
-    budgets.bind(lane, numbered_task(1), tea_time + 60s);
+    budgets.bind(lane, numbered_task(1), 60s, tea_time);
     budgets.cancel(lane);
   }
   EXPECT_TRUE(budgets.empty());
@@ -151,7 +137,7 @@ TEST(TaskBudgets, AMinuteHasSoManyDispatchesHoweverSoonTheyEnd) {
   TaskBudgets budgets{for_workflow_tasks({.dispatches_per_minute = 2})};
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(budgets.reserve(bread, tea_time + 10s));
-    budgets.bind(bread, numbered_task(i), tea_time + 70s);
+    budgets.bind(bread, numbered_task(i), 70s, tea_time);
     budgets.release(numbered_task(i));
   }
   EXPECT_FALSE(budgets.reserve(bread, tea_time + 59s));
@@ -186,7 +172,7 @@ TEST(TaskBudgets, WhatWasReservedLastMinuteGivesNothingBackOfThisOne) {
   ASSERT_TRUE(budgets.reserve(bread, tea_time + 60s));
   budgets.cancel(bread);
   EXPECT_FALSE(budgets.reserve(bread, tea_time + 61s));
-  budgets.bind(bread, numbered_task(1), tea_time + 120s);
+  budgets.bind(bread, numbered_task(1), 120s, tea_time);
   EXPECT_FALSE(budgets.reserve(bread, tea_time + 61s));
 }
 
@@ -201,19 +187,20 @@ TEST(TaskBudgets, WhoeverIsLateToTellTheTimeDoesNotBeginTheMinuteAnew) {
 // ---- time and memory
 
 TEST(TaskBudgets, TellsWhenThereMayBeRoomWithoutAnybodysDoing) {
-  TaskBudgets leases{for_workflow_tasks({.leases_per_queue = 1})};
+  TaskBudgets leases{for_workflow_tasks({.leases_per_queue = 2})};
   EXPECT_FALSE(leases.next_change(tea_time));
   ASSERT_TRUE(leases.reserve(bread, tea_time));
   EXPECT_FALSE(leases.next_change(tea_time)) << "whoever reserved says what became of it";
-  leases.bind(bread, numbered_task(1), tea_time + 90s);
-  leases.adopt(bread, numbered_task(2), tea_time + 80s, tea_time);
+  leases.bind(bread, numbered_task(1), 90s, tea_time);
+  ASSERT_TRUE(leases.reserve(bread, tea_time));
+  leases.bind(bread, numbered_task(2), 80s, tea_time);
   EXPECT_EQ(leases.next_change(tea_time), tea_time + 80s);
   EXPECT_EQ(leases.next_change(tea_time + 80s), tea_time + 90s);
   EXPECT_FALSE(leases.next_change(tea_time + 90s));
 
   TaskBudgets dispatches{for_workflow_tasks({.dispatches_per_minute = 1})};
   ASSERT_TRUE(dispatches.reserve(bread, tea_time + 5s));
-  dispatches.bind(bread, numbered_task(1), tea_time + 10s);
+  dispatches.bind(bread, numbered_task(1), 10s, tea_time);
   EXPECT_EQ(dispatches.next_change(tea_time + 6s), tea_time + 60s);
   EXPECT_FALSE(dispatches.next_change(tea_time + 60s));
 }
@@ -223,7 +210,7 @@ TEST(TaskBudgets, LeavesNothingBehindOfQueuesThatCameAndWent) {
   for (int i = 0; i < 1'000; ++i) {
     const LaneName lane{bakery, "queue-" + std::to_string(i), WorkKind::workflow};
     ASSERT_TRUE(budgets.reserve(lane, tea_time));
-    budgets.bind(lane, numbered_task(i), tea_time + 30s);
+    budgets.bind(lane, numbered_task(i), 30s, tea_time);
   }
   EXPECT_FALSE(budgets.empty());
   EXPECT_EQ(budgets.room(bread, tea_time + 60s), 1);
@@ -256,7 +243,7 @@ TEST(TaskBudgets, WhateverHappensTheCountIsWhatIsOut) {
         ASSERT_EQ(budgets.reserve(lane, now), room > 0);
         if (room == 0) break;
         const Timestamp expires_at = now + std::chrono::seconds{1 + dice() % 20};
-        budgets.bind(lane, id, expires_at);
+        budgets.bind(lane, id, expires_at - now, now);
         out.insert_or_assign(id, std::pair{lane, expires_at});
     }
   }
@@ -276,7 +263,7 @@ TEST(BudgetStanding, NamesTheLimitThatLeavesLeast) {
   EXPECT_EQ(budgets.standing(bread, tea_time).tightest(), "max_active_leases_per_queue");
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(budgets.reserve(bread, tea_time));
-    budgets.bind(bread, numbered_task(i), tea_time + 60s);
+    budgets.bind(bread, numbered_task(i), 60s, tea_time);
     budgets.release(numbered_task(i));
   }
   ASSERT_TRUE(budgets.reserve(bread, tea_time));

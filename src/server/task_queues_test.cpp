@@ -393,7 +393,7 @@ TEST_F(AmongQueues, BudgetsAreThoseOfTheQueueThatIsLookedAt) {
                       }}};
   const LaneName orders{town, "orders", WorkKind::workflow};
   ASSERT_TRUE(budgets.reserve(orders, midday));
-  budgets.bind(orders, TaskId{"r.1"}, midday + 60s);
+  budgets.bind(orders, TaskId{"r.1"}, 60s, midday);
   const auto seen = ask(limited, "GET", "/api/task-queues/orders").body;
   EXPECT_EQ(at_path(seen, {"admission", "workflow_tasks", "status"}), R"("throttled")");
   EXPECT_EQ(at_path(seen, {"admission", "activity_tasks", "status"}), R"("no_active_workers")");

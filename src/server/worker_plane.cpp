@@ -27,6 +27,18 @@ std::shared_ptr<const Call> shared(Call call) {
   return std::make_shared<const Call>(std::move(call));
 }
 
+// Nobody holds the task any more.
+bool over(const dispatch::TaskAnswer& answer) {
+  return answer.recorded || !answer.held || answer.reason == "run_closed" ||
+         answer.reason == "run_timed_out";
+}
+// Unless it is somebody else who holds it now.
+bool over(const dispatch::AttemptAnswer& answer) {
+  return answer.recorded ||
+         (answer.reason != "stale_attempt" && answer.reason != "lease_owner_mismatch" &&
+          answer.reason != "task_mismatch");
+}
+
 }  // namespace
 
 WorkerPlane::WorkerPlane(WorkerPlaneParts parts)
@@ -201,11 +213,12 @@ void WorkerPlane::task_history(const SharedCall& call, Reply reply) {
     const RunId id = run.run_id;
     parts_.dispatch.hold_task(
         std::move(run),
-        {holder, [this, call, read, id, reply](Result<dispatch::TaskAnswer> answer) {
+        {holder, [this, call, read, id, reply, holder](Result<dispatch::TaskAnswer> answer) {
            if (!answer) return reply(failed(answer.error(), *call));
            if (!answer->recorded) {
              return reply(told_about_lease(*call, *answer));
            }
+           parts_.matching.renewed(holder.task);
            parts_.reader.post([read, id] { read(id); });
          }});
   });
@@ -246,7 +259,7 @@ void WorkerPlane::complete_task(const SharedCall& call, Reply reply) {
                  held_.forget(task);
                  memory_.forget(std::string{call->match["task"]});
                }
-               if (answer->recorded || !answer->held) parts_.matching.ended(task);
+               if (over(*answer)) parts_.matching.ended(task);
                reply(told(*call, *answer, "completed"));
              };
              parts_.dispatch.complete_task(std::move(run), std::move(job));
@@ -266,7 +279,7 @@ void WorkerPlane::fail_task(const SharedCall& call, Reply reply) {
                  task = holder.task](Result<dispatch::TaskAnswer> answer) {
       if (!answer) return reply(failed(answer.error(), *call));
       if (answer->recorded) memory_.forget(std::string{call->match["task"]});
-      if (answer->recorded || !answer->held) parts_.matching.ended(task);
+      if (over(*answer)) parts_.matching.ended(task);
       reply(told(*call, *answer, parks ? "waiting_for_history" : "failed"));
     };
     if (parks) {
@@ -286,9 +299,7 @@ void WorkerPlane::heartbeat_task(const SharedCall& call, Reply reply) {
         std::move(run),
         {holder, [this, call, reply, task = holder.task](Result<dispatch::TaskAnswer> answer) {
            if (!answer) return reply(failed(answer.error(), *call));
-           if (answer->recorded && answer->lease_expires_at) {
-             parts_.matching.renewed(task, *answer->lease_expires_at);
-           }
+           if (answer->recorded) parts_.matching.renewed(task);
            reply(told_about_lease(*call, *answer));
          }});
   });
@@ -318,8 +329,8 @@ void WorkerPlane::finish_activity(const SharedCall& call, bool failed_attempt, R
           if (answer->recorded) {
             held_.forget(task_of(call->match["task"]));
             memory_.forget(std::string{call->match["task"]});
-            parts_.matching.ended(task_of(call->match["task"]));
           }
+          if (over(*answer)) parts_.matching.ended(task_of(call->match["task"]));
           reply(told_about_attempt(*call, *answer, failed_attempt));
         };
         parts_.dispatch.finish_activity(std::move(run), std::move(job));
@@ -338,9 +349,7 @@ void WorkerPlane::heartbeat_activity(const SharedCall& call, Reply reply) {
            [this, call, job = std::move(job), reply](dispatch::RunAddress run) mutable {
              job.answer = [this, call, reply](Result<dispatch::HeartbeatAnswer> answer) {
                if (!answer) return reply(failed(answer.error(), *call));
-               if (answer->recorded && answer->lease_expires_at) {
-                 parts_.matching.renewed(task_of(call->match["task"]), *answer->lease_expires_at);
-               }
+               if (answer->recorded) parts_.matching.renewed(task_of(call->match["task"]));
                reply(told_about_heartbeat(*call, *answer, parts_.clock.now()));
              };
              parts_.dispatch.heartbeat(std::move(run), std::move(job));

@@ -119,8 +119,7 @@ void WorkerPlane::look_for_work(std::shared_ptr<Polling> polling) {
     const bool drains = parts_.workers.draining(polling->worker);
     const bool gone = polling->call->hung_up() && !memory_.awaited(polling->key);
     if (drains || gone || !parts_.workers.knows(polling->worker)) {
-      parts_.matching.not_leased(found.kind, *found.offer);
-      parts_.matching.offer(found.kind, *std::move(found.offer));
+      parts_.matching.give_back(found.kind, *std::move(found.offer));
       return memory_.answer(polling->key, {}, {}, drains ? while_draining() : nothing_found(),
                             polling->reply);
     }
@@ -178,7 +177,7 @@ void WorkerPlane::claim_activity(std::shared_ptr<Polling> polling, const dispatc
     }
     const dispatch::ClaimedActivity& work = **claimed;
     held_.note(work.task, work.run);
-    parts_.matching.leased(WorkKind::activity, offer, work.task, work.activity.lease_expires_at);
+    parts_.matching.leased(WorkKind::activity, offer, work.task, counts_until(work.activity));
     memory_.answer(polling->key, work.task.str(), work.activity.lease_expires_at,
                    activity_answer(work), polling->reply);
   };

@@ -19,6 +19,9 @@ class RetentionPass {
       : tools_(tools), scope_(scope), names_(tools.random, tools.now) {}
 
   Result<RetentionReport> run() {
+    if (scope_.only_if_any && DW_TRY(expired_runs(tools_.store, scope_)).empty()) {
+      return std::move(report_);
+    }
     DW_TRY_VOID(gather_tasks());
     DW_TRY_VOID(remove_undeliverable());
     if (!scope_.run_ids.empty()) {

@@ -10,6 +10,9 @@ struct RetentionScope {
   std::vector<RunId> run_ids = {};  // these; nothing named means the oldest
   std::optional<Namespace> ns = {};
   std::size_t limit = 100;  // at most so many go
+  // Where none is old enough, look no further: neither at what is on its way to any of them, nor for
+  // tasks of runs that went earlier.
+  bool only_if_any = false;
 };
 
 struct PrunedResult {
