@@ -135,5 +135,20 @@ TEST(RetentionOfOne, ARunWithMailIsKeptUntilItIsDelivered) {
   EXPECT_EQ(prune(store, workload.now(), scope).results.front().outcome, "pruned");
 }
 
+TEST(RetentionOfNone, LooksNoFurtherWhereNoRunIsOldEnoughIfSoAsked) {
+  store::MemoryStore store;
+  const Timestamp now = from_micros(1'775'000'000'000'000);
+  store::Transition transition;
+  transition.id = CommitId{"commit-1"};
+  store::Task left_behind;
+  left_behind.key = {now, TaskId{"gone.1"}};
+  left_behind.run_id = RunId{"gone"};
+  left_behind.type = engine::TaskType::intent;
+  transition.tasks.push_back(engine::put(left_behind));
+  ASSERT_TRUE(std::holds_alternative<store::Won>(store.commit({&transition, 1}).front()));
+  EXPECT_EQ(prune(store, now, {.before = now, .only_if_any = true}).undeliverable, 0);
+  EXPECT_EQ(prune(store, now, {.before = now}).undeliverable, 1);
+}
+
 }  // namespace
 }  // namespace dw::upkeep::test
