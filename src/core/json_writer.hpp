@@ -4,6 +4,7 @@
 #pragma once
 #include <dw/payload.hpp>
 #include <dw/time.hpp>
+#include <dw/value.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -33,6 +34,8 @@ class JsonWriter {
   JsonWriter& value(Timestamp at);
   // {"codec":…,"blob":…}: base64 for binary codecs, the text itself for JSON.
   JsonWriter& value(const Payload& payload);
+  // A value of any kind, as to_json writes it.
+  JsonWriter& any(const Value& value);
   // Already JSON: inserted as it is.
   JsonWriter& raw(std::string_view json) { return separate(), out_ += json, fresh_ = false, *this; }
 

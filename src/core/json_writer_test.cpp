@@ -20,6 +20,17 @@ std::string written(const T& value) {
   return out;
 }
 
+TEST(JsonWriter, WritesValuesOfAnyKindAmongTheRest) {
+  std::string out;
+  JsonWriter json{out};
+  json.begin_object()
+      .field("first", 1)
+      .key("any")
+      .any(Value::Map{{"list", Value::Array{1, "two"}}});
+  json.key("none").any(Value{}).field("last", 2).end_object();
+  EXPECT_EQ(out, R"({"first":1,"any":{"list":[1,"two"]},"none":null,"last":2})");
+}
+
 TEST(JsonWriter, PutsCommasBetweenThingsAndNowhereElse) {
   std::string out;
   JsonWriter json{out};

@@ -248,6 +248,13 @@ std::string_view to_string(Value::Kind kind) {
   return "unknown";
 }
 
+JsonWriter& JsonWriter::any(const Value& value) {
+  separate();
+  append_json(out_, value);
+  fresh_ = false;
+  return *this;
+}
+
 std::string to_json(const Value& value) {
   std::string out;
   append_json(out, value);
