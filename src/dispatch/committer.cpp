@@ -9,7 +9,7 @@ constexpr std::size_t most_without_the_writer = 4;
 
 }  // namespace
 
-void Committer::post(store::Transition transition, CommitListener& listener) {
+void Committer::post(store::Transition&& transition, CommitListener& listener) {
   queued_.fetch_add(1, std::memory_order_relaxed);
   bool quiet = false;
   {
@@ -42,6 +42,8 @@ void Committer::run_batch() {
     batch.swap(pending_);
     listeners.swap(listeners_);
     last_batch_ = batch.size();
+    pending_.reserve(last_batch_);  // the next one is likely to be as large
+    listeners_.reserve(last_batch_);
   }
   auto outcomes = store_.commit(batch);
   queued_.fetch_sub(batch.size(), std::memory_order_relaxed);

@@ -31,7 +31,7 @@ class Committer {
   Committer(store::Store& store, Executor& writer, std::size_t max_queued)
       : store_(store), writer_(writer), max_queued_(max_queued) {}
 
-  void post(store::Transition transition, CommitListener& listener);
+  void post(store::Transition&& transition, CommitListener& listener);
 
   // Callers are refused before anything is decided; what was decided is always taken.
   bool overloaded() const { return queued_.load(std::memory_order_relaxed) >= max_queued_; }

@@ -88,7 +88,12 @@ struct ClaimedTask {
   std::int64_t attempt = 1;
   std::string epoch = {};  // of the process that counts the attempts
   Timestamp lease_expires_at;
-  history::WorkflowStarted start;
+  std::string workflow_type = {};
+  // As the run began; not for native workers, who read it in its history.
+  Payload arguments = {};
+  std::string queue = {};
+  std::string connection = {};
+  std::string compatibility = {};
   history::RunStatus status = history::RunStatus::pending;
   std::int64_t last_sequence = 0;
   std::int64_t history_bytes = 0;

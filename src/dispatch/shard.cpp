@@ -35,7 +35,7 @@ bool Shard::runs_code_of(const Cell& cell) const {
 
 // ---- jobs on a run
 
-void Shard::command(const InstanceKey& instance, RunJob job) {
+void Shard::command(const InstanceKey& instance, RunJob&& job) {
   if (const auto known = current_.find(instance_text(instance)); known != current_.end()) {
     const auto held = cells_.find(known->second);
     // The instance may have gone on elsewhere.
@@ -99,7 +99,7 @@ void Shard::refuse_not_started(const store::InstanceRow& instance, RunJob job) {
   parts_.committer.post(std::move(transition), *this);
 }
 
-void Shard::perform(const RunAddress& address, RunJob job) {
+void Shard::perform(const RunAddress& address, RunJob&& job) {
   if (stopped_) {
     InFlight record;
     record.job = std::move(job);
@@ -146,7 +146,7 @@ bool Shard::moved_on(Cell& cell, const RunAddress& address, RunJob& job) {
   return true;
 }
 
-void Shard::do_job(Cell& cell, RunJob job) {
+void Shard::do_job(Cell& cell, RunJob&& job) {
   if (auto* asked = std::get_if<QueryJob>(&job)) return query(cell, std::move(*asked));
   if (auto* asked = std::get_if<ClaimTaskJob>(&job)) return claim(cell, std::move(*asked));
   if (auto* failed = std::get_if<FailTaskJob>(&job)) return fail_task(cell, *failed);
@@ -190,7 +190,7 @@ void Shard::do_job(Cell& cell, RunJob job) {
     return;
   }
   record.job = std::move(job);
-  post(cell, std::move(build), std::move(record));
+  post(cell, build, record);
 }
 
 // The same request once more: what it was answered when it was made, as soon as that is durable.

@@ -65,9 +65,9 @@ class Shard final : public CommitListener {
   // All of these on this shard's executor.
   void start(StartJob job);
   void reserve(ReserveJob job);
-  void perform(const RunAddress& run, RunJob job);
+  void perform(const RunAddress& run, RunJob&& job);
   // A command on whatever run is the instance's current one.
-  void command(const store::InstanceKey& instance, RunJob job);
+  void command(const store::InstanceKey& instance, RunJob&& job);
   // Looks through the leases of attempts started here; once every half lease is enough.
   void check_leases();
   // A worker elsewhere is gone; what it held is offered to others. Returns how many tasks.
@@ -98,7 +98,7 @@ class Shard final : public CommitListener {
   void start_on(const RunAddress& address, StartJob job);
   void start_looking(StartJob job);
   void do_start(StartJob job, const std::optional<store::InstanceRow>& instance, Cell* current);
-  void do_job(Cell& cell, RunJob job);
+  void do_job(Cell& cell, RunJob&& job);
   bool decide(Cell& cell, Build& build, InFlight& record, const RunJob& job);
   void answer_again(Cell& cell, RunJob job, InFlight record);
   bool deliver(Cell& cell, Build& build, const DeliverJob& job);
@@ -125,7 +125,7 @@ class Shard final : public CommitListener {
   Offer offer_of(const Cell& cell, const history::OpenActivity& activity) const;
   void announce(const Cell& cell, const history::OpenActivity& activity);
   void offer_code(Cell& cell, Build& build);
-  void claim(Cell& cell, ClaimTaskJob job);
+  void claim(Cell& cell, ClaimTaskJob&& job);
   Result<std::vector<std::string>> rendered(const Cell& cell) const;
   std::optional<TaskAnswer> not_held(const Cell& cell, TaskWord word, const TaskHolder& holder,
                                      Timestamp now);
@@ -184,7 +184,7 @@ class Shard final : public CommitListener {
   void mark_taken_ids(const Cell& cell, const Build& build, engine::Progress& progress);
   void start_activity(Cell& cell, Build& build, const ActivityId& id);
   void block(Cell& cell, Build& build, const engine::Blocked& why);
-  void post(Cell& cell, Build build, InFlight record);
+  void post(Cell& cell, Build& build, InFlight& record);
   void open(const Cell& cell, const engine::NewRun& opened, store::Transition& transition,
             InFlight& record);
   void record_refusal(Cell& cell, Build& build, const engine::CommandOutcome& outcome,
@@ -194,7 +194,7 @@ class Shard final : public CommitListener {
   void note_workflow_task(Cell& cell, Build& build);
 
   // After the commit
-  void won(InFlight record);
+  void won(InFlight& record);
   void again(InFlight record);
   void refuse(InFlight record, const Error& error);
   void launch(const RunAddress& run, ActivityWork work);

@@ -15,7 +15,7 @@ void Shard::committed(std::vector<Answer> answers) {
   for (Answer& answer : answers) {
     auto node = in_flight_.extract(answer.commit);
     DW_ASSERT(!node.empty(), "the store answered for a commit nobody made");
-    InFlight record = std::move(node.mapped());
+    InFlight& record = node.mapped();
     const auto found = cells_.find(record.run.run_id);
     Cell* cell = found != cells_.end() && found->second->generation == record.generation
                      ? found->second.get()
@@ -30,10 +30,9 @@ void Shard::committed(std::vector<Answer> answers) {
         waiting = std::exchange(cell->waiting, {});
         starts = std::exchange(cell->starts, {});
       }
-      const RunAddress address = record.run;
-      won(std::move(record));
+      won(record);
       for (auto& job : starts) start(std::move(job));
-      for (auto& job : waiting) perform(address, std::move(job));
+      for (auto& job : waiting) perform(record.run, std::move(job));
       continue;
     }
     // Whatever was staged on it, and the fiber that ran ahead, saw something that never was.
@@ -79,7 +78,7 @@ void Shard::committed(std::vector<Answer> answers) {
   evict();
 }
 
-void Shard::won(InFlight record) {
+void Shard::won(InFlight& record) {
   for (const AttemptId& attempt : record.fenced) {
     const auto lease = leases_.find(attempt);
     if (lease == leases_.end()) continue;

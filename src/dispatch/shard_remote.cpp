@@ -139,7 +139,7 @@ void Shard::offer_code(Cell& cell, Build& build) {
 
 // ---- workflow tasks
 
-void Shard::claim(Cell& cell, ClaimTaskJob job) {
+void Shard::claim(Cell& cell, ClaimTaskJob&& job) {
   if (cell.in_flight > 0) return cell.waiting.push_back(std::move(job));
   const Timestamp now = parts_.clock.now();
   const RunState& state = cell.run.state;
@@ -180,10 +180,12 @@ void Shard::claim(Cell& cell, ClaimTaskJob job) {
   claimed.attempt = lease.attempt;
   claimed.epoch = epoch_;
   claimed.lease_expires_at = lease.expires_at;
-  if (native) {
-    claimed.start.workflow_type = state.start.workflow_type;  // the rest is in its history
-  } else {
-    claimed.start = state.start;
+  claimed.workflow_type = state.start.workflow_type;
+  if (!native) {  // native workers read the rest in its history
+    claimed.arguments = state.start.arguments;
+    claimed.queue = state.start.queue;
+    claimed.connection = state.start.connection;
+    claimed.compatibility = state.start.compatibility;
   }
   claimed.status = state.status;
   claimed.last_sequence = state.last_sequence;

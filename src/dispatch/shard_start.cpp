@@ -107,7 +107,7 @@ void Shard::do_start(StartJob job, const std::optional<store::InstanceRow>& inst
   add(*current, build, std::move(decided.decision));
   drive(*current, build);
   record.job = std::move(job);
-  post(*current, std::move(build), std::move(record));
+  post(*current, build, record);
   evict();
 }
 

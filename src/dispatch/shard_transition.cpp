@@ -198,7 +198,7 @@ void Shard::start_activity(Cell& cell, Build& build, const ActivityId& id) {
   add(cell, build, std::move(started.decision));
 }
 
-void Shard::post(Cell& cell, Build build, InFlight record) {
+void Shard::post(Cell& cell, Build& build, InFlight& record) {
   const RunState& state = cell.run.state;
   store::Transition transition;
   transition.id = CommitId{ulids_.next(build.now)};
@@ -231,7 +231,7 @@ void Shard::post(Cell& cell, Build build, InFlight record) {
   }
   transition.intake = std::move(build.intake);
 
-  const auto change = [&](TaskChange entry, bool ours) {
+  const auto change = [&](TaskChange& entry, bool ours) {
     const Task& task = entry.task;
     const bool expired = task.status == TaskStatus::leased && task.lease_expires_at <= build.now;
     if (entry.kind == TaskChange::Kind::put && (task.status == TaskStatus::ready || expired)) {
@@ -252,10 +252,10 @@ void Shard::post(Cell& cell, Build build, InFlight record) {
   };
   record.offers = std::move(build.offers);
   transition.tasks.reserve(build.tasks.size());
-  for (Build::Change& entry : build.tasks) change(std::move(entry.change), true);
+  for (Build::Change& entry : build.tasks) change(entry.change, true);
   for (engine::NewRun& opened : build.opens) open(cell, opened, transition, record);
   for (engine::NewRun& opened : build.opens) {
-    for (TaskChange& task : opened.tasks) change(std::move(task), false);
+    for (TaskChange& task : opened.tasks) change(task, false);
   }
 
   if (auto* answer = std::get_if<TaskAnswer>(&record.answer)) {

@@ -43,10 +43,12 @@ Result<std::vector<std::string>> Renderer::render(const CommitId& commit,
       started_at_ = event.recorded_at;
     }
   }
+  constexpr std::size_t usual_length = 1024;  // of an event
   std::vector<std::string> rendered;
   rendered.reserve(events.size());
   for (const Event& event : events) {
     std::string& text = rendered.emplace_back();
+    text.reserve(usual_length);
     JsonWriter out{text};
     EventRenderer renderer{*this, event, out};
     out.begin_object()

@@ -148,15 +148,27 @@ const std::string& terms_of(const Promise& promise) {
 
 std::string body_text(Answer answer) {
   if (!answer.document.empty()) return std::move(answer.document);
-  std::string text = to_json(Value{std::move(answer.body)});
-  std::size_t length = text.size();
-  for (const auto& [name, json] : answer.written) length += name.size() + json.size() + 4;
+  constexpr std::size_t usual_field = 48;
+  std::size_t length = 2 + usual_field * answer.body.size();
+  const auto count = [&](const auto& fields) {
+    for (const auto& [name, json] : fields) length += name.size() + json.size() + 4;
+  };
+  count(answer.written);
+  count(answer.constants);
+  std::string text;
   text.reserve(length);
-  for (const auto& [name, json] : answer.written) {
-    text.pop_back();
-    if (text.size() > 1) text += ',';
-    text.append(1, '"').append(name).append("\":").append(json).append(1, '}');
-  }
+  JsonWriter writer{text};
+  writer.any(Value{std::move(answer.body)});
+  text.pop_back();
+  const auto add = [&](const auto& fields) {
+    for (const auto& [name, json] : fields) {
+      if (text.size() > 1) text += ',';
+      text.append(1, '"').append(name).append("\":").append(json);
+    }
+  };
+  add(answer.written);
+  add(answer.constants);
+  text += '}';
   return text;
 }
 
@@ -213,19 +225,21 @@ void with_envelope(Answer& answer, const Subject& subject) {
   put("run_id", subject.run_id);
   put(promise.name_field, promise.name_field.empty() ? std::string_view{} : subject.name);
 
+  constexpr std::size_t usual_length = 1024;
   std::string text;
+  text.reserve(usual_length);
   JsonWriter about{text};
   about.begin_object()
       .field("schema", "durable-workflow.v2.control-plane-response")
       .field("version", 1)
       .field("operation", promise.name);
-  if (const Value* id = find(body, "workflow_id")) about.key("workflow_id").raw(to_json(*id));
+  if (const Value* id = find(body, "workflow_id")) about.key("workflow_id").any(*id);
   if (!promise.name_field.empty()) {
     about.field("operation_name", std::string_view{subject.name})
         .field("operation_name_field", promise.name_field);
   }
   for (const auto& [key, value] : body) {
-    if (is_projected(key)) about.key(key).raw(to_json(value));
+    if (is_projected(key)) about.key(key).any(value);
   }
   about.key("contract").raw(terms_of(promise)).end_object();
   answer.written.emplace_back("control_plane", std::move(text));
@@ -240,7 +254,7 @@ void with_worker_envelope(Answer& answer, bool compression) {
     answer.body.emplace_back("message", Value{*error});
   }
   answer.body.emplace_back("protocol_version", worker_protocol_version);
-  answer.written.emplace_back("server_capabilities", worker_capabilities(compression));
+  answer.constants.emplace_back("server_capabilities", worker_capabilities(compression));
 }
 
 Value response_contract() {

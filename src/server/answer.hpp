@@ -20,6 +20,8 @@ struct Answer {
   // Fields whose values are JSON already, such as histories: written as they are, after the others.
   std::vector<std::pair<std::string, std::string>> written = {};
   std::string document = {};  // a body that is JSON already, instead of all of these
+  // Fields as in `written`, of values that outlive every answer.
+  std::vector<std::pair<std::string_view, std::string_view>> constants = {};
 };
 
 // As JSON, with the fields that are JSON already.

@@ -116,10 +116,9 @@ std::string_view to_string(Waiting waiting) {
 
 const Endpoint& endpoint_of(const Request& request) {
   const auto& endpoints = endpoint_table().endpoints;
-  if (const auto path = parse_path(request.target)) {
-    const Route* route = match(request.method, *path).route;
-    if (route) return endpoints[static_cast<std::size_t>(route - routes().data())];
-  }
+  const Route* route =
+      request.match ? request.match->route : match(request.method, request.target).route;
+  if (route) return endpoints[static_cast<std::size_t>(route - routes().data())];
   return endpoints[routes().size() + surroundings_of(request)];
 }
 

@@ -20,7 +20,7 @@ void write_task(JsonWriter& json, const dispatch::ClaimedTask& task) {
       .field("workflow_task_attempt", task.attempt)
       .field("workflow_id", task.run.instance.id.view())
       .field("run_id", task.run.run_id.view())
-      .field("workflow_type", std::string_view{task.start.workflow_type})
+      .field("workflow_type", std::string_view{task.workflow_type})
       .field("now", to_micros(task.now))
       .key("history")
       .raw(task.commits)

@@ -211,6 +211,17 @@ Value envelope_of(const Payload& payload) {
   return Value::Map{{"codec", payload.codec}, {"blob", encode_base64(payload.bytes)}};
 }
 
+void write_envelope(JsonWriter& json, const Payload& payload) {
+  if (find_external_reference(payload)) {
+    json.any(envelope_of(payload));
+    return;
+  }
+  json.begin_object()
+      .field("codec", std::string_view{payload.codec})
+      .field("blob", std::string_view{encode_base64(payload.bytes)})
+      .end_object();
+}
+
 Value projection_of(const Payload& payload) {
   auto value = decode(payload);
   return value ? *std::move(value) : Value{};

@@ -1,6 +1,7 @@
 // Reads the fields of a request's body and remembers everything that is wrong with them, so that a
 // caller learns of all mistakes at once.
 #pragma once
+#include "core/json_writer.hpp"
 #include "server/front_desk.hpp"
 
 #include <dw/payload.hpp>
@@ -61,6 +62,7 @@ bool is_envelope(const Value& value);
 // under the field, its codec or its blob, its code first; the payload is then empty.
 Payload read_envelope(const Value& value, std::string_view field, Value::Map& errors);
 Value envelope_of(const Payload& payload);
+void write_envelope(JsonWriter& json, const Payload& payload);  // likewise, as text
 // The JSON form of what is in it; null when nobody here can read it.
 Value projection_of(const Payload& payload);
 

@@ -45,6 +45,7 @@ bool enveloped(Plane plane, int status) {
 Response finished(Answer answer, Plane plane, const Subject& subject, bool compression) {
   Response response;
   response.status = answer.status;
+  response.headers.reserve(4);
   response.headers.push_back({"Content-Type", "application/json"});
   if (plane == Plane::control || plane == Plane::workflows) {
     response.headers.push_back(
@@ -128,16 +129,16 @@ FrontDesk::FrontDesk(DeskOptions options, Service& control, Service& worker)
       worker_(worker) {}
 
 void FrontDesk::handle(Request request, Respond respond) {
-  const auto path = parse_path(request.target);
   Call call;
-  if (path) {
-    call.match = match(request.method, *path);
-    call.query = path->query;
-    call.client = request.client;
-    call.caller.request_id = request.header(request_id_header);
+  call.match =
+      request.match ? *std::exchange(request.match, {}) : match(request.method, request.target);
+  if (const auto mark = request.target.find('?'); mark != std::string::npos) {
+    call.query = request.target.substr(mark + 1);
   }
+  call.client = request.client;
+  call.caller.request_id = request.header(request_id_header);
   const Plane plane = call.match.plane;
-  const Subject subject = subject_of(call.match);
+  Subject subject = subject_of(call.match);
   if (auto no = refused(request, call.match, call)) {
     return respond(finished(*std::move(no), plane, subject, options_.about.compression));
   }
@@ -153,7 +154,7 @@ void FrontDesk::handle(Request request, Respond respond) {
     bool compression;
   };
   const auto asker = std::make_shared<const Asker>(
-      Asker{std::move(respond), plane, subject, options_.about.compression});
+      Asker{std::move(respond), plane, std::move(subject), options_.about.compression});
   const Reply reply = [asker](Answer answer) {
     asker->respond(finished(std::move(answer), asker->plane, asker->subject, asker->compression));
   };

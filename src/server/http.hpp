@@ -1,5 +1,7 @@
 // One HTTP exchange, without the sockets.
 #pragma once
+#include "server/routes.hpp"
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,6 +24,7 @@ struct Request {
   bool too_large = false;  // the body was longer than the limit and has not been read
   std::optional<std::weak_ptr<const void>> client = {};  // expires when the caller hangs up
   std::string remote = {};                               // the caller's address; empty: unknown
+  std::optional<Match> match = {};                       // where it leads, once somebody looked
 
   // The value of the first header of that name, in any case; empty when there is none.
   std::string_view header(std::string_view name) const;

@@ -27,6 +27,7 @@ constexpr std::size_t max_refused = 256;
 // would reset the connection, and the client might lose the answer that says why.
 constexpr std::chrono::milliseconds linger_timeout{1000};
 
+constexpr std::size_t usual_head = 512;
 constexpr std::size_t head_worth_keeping = 1024;
 
 Wire::Moved socket_outcome(std::size_t bytes, const error_code& error, Wire::Stop blocked) {
@@ -42,7 +43,12 @@ Response error_response(int status, std::string_view reason, std::string_view me
 }
 
 bool has_line_break(std::string_view text) {
-  return text.find_first_of("\r\n") != std::string_view::npos;
+  return text.find('\r') != std::string_view::npos || text.find('\n') != std::string_view::npos;
+}
+
+void append_number(std::string& text, std::size_t number) {
+  const fmt::format_int digits{number};
+  text.append(digits.data(), digits.size());
 }
 
 bool may_have_body(int status) {
@@ -333,18 +339,25 @@ void Connection::answer(std::uint64_t exchange, Response response) {
 
 void Connection::write(Response response) {
   keep_alive_ = keep_alive_ && !lane_.draining();
-  auto out = std::back_inserter(head_);
-  fmt::format_to(out, "HTTP/1.1 {} {}\r\nServer: dw\r\nDate: {}\r\n", response.status,
-                 std::string_view{http::obsolete_reason(
-                     http::int_to_status(static_cast<unsigned>(response.status)))},
-                 lane_.date());
+  const std::string_view reason{
+      http::obsolete_reason(http::int_to_status(static_cast<unsigned>(response.status)))};
+  head_.reserve(usual_head);
+  head_ += "HTTP/1.1 ";
+  append_number(head_, static_cast<std::size_t>(response.status));
+  head_.append(1, ' ')
+      .append(reason)
+      .append("\r\nServer: dw\r\nDate: ")
+      .append(lane_.date())
+      .append("\r\n");
   for (const auto& [name, value] : response.headers) {
     // A line break would let a value that came from a client write headers of its own.
     if (has_line_break(name) || has_line_break(value)) continue;
     head_.append(name).append(": ").append(value).append("\r\n");
   }
   if (may_have_body(response.status)) {
-    fmt::format_to(out, "Content-Length: {}\r\n", response.body.size());
+    head_ += "Content-Length: ";
+    append_number(head_, response.body.size());
+    head_ += "\r\n";
     if (wants_body_) body_ = std::move(response.body);
   }
   if (!keep_alive_) {

@@ -105,6 +105,7 @@ std::string Observed::Inside::name_request(Request& request) {
 }
 
 std::shared_ptr<Observed::Visit> Observed::Inside::begin(Request& request, Respond respond) {
+  request.match = match(request.method, request.target);
   auto visit = std::make_shared<Visit>(parts.metrics, endpoint_of(request));
   visit->respond = std::move(respond);
   visit->began = parts.stopwatch();

@@ -42,7 +42,8 @@ struct RequestParser::UnderWay {
   // As they stood before the body: what comes behind it is no part of them.
   void read_headers() {
     const auto& head = parser.get();
-    headers.reserve(static_cast<std::size_t>(std::distance(head.begin(), head.end())));
+    constexpr std::size_t spare = 1;  // for the request's id
+    headers.reserve(static_cast<std::size_t>(std::distance(head.begin(), head.end())) + spare);
     for (const auto& field : head) {
       headers.push_back({std::string{field.name_string()}, std::string{field.value()}});
     }

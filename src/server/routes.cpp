@@ -143,6 +143,8 @@ constexpr Route table[] = {
      Plane::worker, workers_only},
 };
 
+constexpr std::size_t longest_pattern = 6;  // in segments
+
 std::optional<unsigned char> hex_digit(char c) {
   if (c >= '0' && c <= '9') return static_cast<unsigned char>(c - '0');
   if (c >= 'a' && c <= 'f') return static_cast<unsigned char>(c - 'a' + 10);
@@ -151,6 +153,9 @@ std::optional<unsigned char> hex_digit(char c) {
 }
 
 std::optional<std::string> unescaped(std::string_view text, bool plus_is_space) {
+  const bool escapes = text.find('%') != std::string_view::npos ||
+                       (plus_is_space && text.find('+') != std::string_view::npos);
+  if (!escapes) return std::string{text};
   std::string plain;
   plain.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -243,6 +248,7 @@ std::optional<Path> parse_path(std::string_view target) {
   if (!rest.starts_with('/')) return std::nullopt;
   rest.remove_prefix(1);
   if (next_part(rest, '/') != "api") return std::nullopt;
+  path.segments.reserve(longest_pattern);
   while (!rest.empty()) {
     const auto written = next_part(rest, '/');
     auto segment = unescaped(written, false);
@@ -282,6 +288,11 @@ Match match(std::string_view method, const Path& path) {
   const bool of_a_workflow = found.plane == Plane::workflows && path.segments.size() > 1;
   if (!found.nearest && of_a_workflow) found.captured = {{"workflow", path.segments[1]}};
   return found;
+}
+
+Match match(std::string_view method, std::string_view target) {
+  const auto path = parse_path(target);
+  return path ? match(method, *path) : Match{};
 }
 
 std::optional<std::string> query_value(std::string_view query, std::string_view name) {

@@ -173,6 +173,8 @@ struct Match {
   std::string_view operator[](std::string_view name) const;
 };
 Match match(std::string_view method, const Path& path);
+// Of a request as it was sent; nothing is matched where the path is not below /api.
+Match match(std::string_view method, std::string_view target);
 
 // The first value of that name in a query, decoded; absent when it is not there.
 std::optional<std::string> query_value(std::string_view query, std::string_view name);

@@ -63,6 +63,12 @@ TEST(Routes, WhatIsNotThereIsOfThePlaneItWouldBeIn) {
   EXPECT_FALSE(matched("GET", "/api/workflows//runs").known_path) << "a name is never empty";
 }
 
+TEST(Routes, AQueryIsNoPartOfThePath) {
+  const auto found = match("GET", "/api/workflows/order-1?run=%7");
+  ASSERT_TRUE(found.route);
+  EXPECT_EQ(found["workflow"], "order-1");
+}
+
 TEST(Routes, OtherTargetsAreNoPaths) {
   for (const auto* target : {"", "*", "/", "/apis/x", "http://host/api/health"}) {
     EXPECT_FALSE(parse_path(target)) << target;

@@ -50,12 +50,11 @@ class WorkerPlane final : public Service {
   void poll(const SharedCall& call, std::vector<WorkKind> kinds, Reply reply);
   void poll_workflow_work(const SharedCall& call, Reply reply);
   void look_for_work(std::shared_ptr<Polling> polling);
-  void claim_task(std::shared_ptr<Polling> polling, const dispatch::Offer& offer);
-  void claim_activity(std::shared_ptr<Polling> polling, const dispatch::Offer& offer);
+  void claim_task(std::shared_ptr<Polling> polling, dispatch::Offer offer);
+  void claim_activity(std::shared_ptr<Polling> polling, dispatch::Offer offer);
   void claim_query(std::shared_ptr<Polling> polling, const dispatch::Offer& offer);
   void claim_validation(std::shared_ptr<Polling> polling, const dispatch::Offer& offer);
-  void could_not_claim(const Polling& polling, WorkKind kind, dispatch::Offer offer,
-                       const Error& error);
+  void could_not_claim(const Polling& polling, WorkKind kind, const Error& error);
 
   void task_history(const SharedCall& call, Reply reply);
   void complete_task(const SharedCall& call, Reply reply);

@@ -69,6 +69,7 @@ struct WorkerPlane::Polling {
   HistoryWish history;
   std::string key;  // in the memory of polls
   Reply reply;
+  dispatch::Offer offer = {};  // that is being claimed for it
 };
 
 void WorkerPlane::poll_workflow_work(const SharedCall& call, Reply reply) {
@@ -125,9 +126,9 @@ void WorkerPlane::look_for_work(std::shared_ptr<Polling> polling) {
     }
     switch (found.kind) {
       case WorkKind::workflow:
-        return claim_task(polling, *found.offer);
+        return claim_task(polling, *std::move(found.offer));
       case WorkKind::activity:
-        return claim_activity(polling, *found.offer);
+        return claim_activity(polling, *std::move(found.offer));
       case WorkKind::query:
         return claim_query(polling, *found.offer);
       case WorkKind::update_validation:
@@ -138,50 +139,52 @@ void WorkerPlane::look_for_work(std::shared_ptr<Polling> polling) {
 }
 
 // It was on its way to this worker, and is nobody's now.
-void WorkerPlane::could_not_claim(const Polling& polling, WorkKind kind, dispatch::Offer offer,
-                                  const Error& error) {
-  parts_.matching.not_leased(kind, offer);
-  if (will_pass(error)) parts_.matching.offer_again(kind, std::move(offer));
+void WorkerPlane::could_not_claim(const Polling& polling, WorkKind kind, const Error& error) {
+  parts_.matching.not_leased(kind, polling.offer);
+  if (will_pass(error)) parts_.matching.offer_again(kind, polling.offer);
   memory_.answer(polling.key, {}, {}, failed(error, *polling.call), polling.reply);
 }
 
-void WorkerPlane::claim_task(std::shared_ptr<Polling> polling, const dispatch::Offer& offer) {
+void WorkerPlane::claim_task(std::shared_ptr<Polling> polling, dispatch::Offer offer) {
+  polling->offer = std::move(offer);
   dispatch::ClaimTaskJob job;
   job.owner = polling->worker.worker_id;
   job.habit = habit_of(polling->worker.runtime);
-  job.reply = [this, polling, offer](Result<std::optional<dispatch::ClaimedTask>> claimed) {
-    if (!claimed) return could_not_claim(*polling, WorkKind::workflow, offer, claimed.error());
+  job.reply = [this, polling](Result<std::optional<dispatch::ClaimedTask>> claimed) {
+    if (!claimed) return could_not_claim(*polling, WorkKind::workflow, claimed.error());
     if (!*claimed) {
-      parts_.matching.not_leased(WorkKind::workflow, offer);
+      parts_.matching.not_leased(WorkKind::workflow, polling->offer);
       return look_for_work(polling);
     }
     const dispatch::ClaimedTask& task = **claimed;
     const std::string id = wire_task_id(task);
     held_.note(task.task, task.run);
-    parts_.matching.leased(WorkKind::workflow, offer, task.task, task.lease_expires_at);
+    parts_.matching.leased(WorkKind::workflow, polling->offer, task.task, task.lease_expires_at);
     memory_.answer(polling->key, id, task.lease_expires_at,
                    task_answer(task, polling->worker, polling->history), polling->reply);
   };
-  parts_.dispatch.claim_task(offer.run, std::move(job));
+  parts_.dispatch.claim_task(polling->offer.run, std::move(job));
 }
 
-void WorkerPlane::claim_activity(std::shared_ptr<Polling> polling, const dispatch::Offer& offer) {
+void WorkerPlane::claim_activity(std::shared_ptr<Polling> polling, dispatch::Offer offer) {
+  polling->offer = std::move(offer);
   dispatch::ClaimActivityJob job;
-  job.activity_id = offer.activity;
+  job.activity_id = polling->offer.activity;
   job.owner = polling->worker.worker_id;
-  job.reply = [this, polling, offer](Result<std::optional<dispatch::ClaimedActivity>> claimed) {
-    if (!claimed) return could_not_claim(*polling, WorkKind::activity, offer, claimed.error());
+  job.reply = [this, polling](Result<std::optional<dispatch::ClaimedActivity>> claimed) {
+    if (!claimed) return could_not_claim(*polling, WorkKind::activity, claimed.error());
     if (!*claimed) {
-      parts_.matching.not_leased(WorkKind::activity, offer);
+      parts_.matching.not_leased(WorkKind::activity, polling->offer);
       return look_for_work(polling);
     }
     const dispatch::ClaimedActivity& work = **claimed;
     held_.note(work.task, work.run);
-    parts_.matching.leased(WorkKind::activity, offer, work.task, counts_until(work.activity));
+    parts_.matching.leased(WorkKind::activity, polling->offer, work.task,
+                           counts_until(work.activity));
     memory_.answer(polling->key, work.task.str(), work.activity.lease_expires_at,
                    activity_answer(work), polling->reply);
   };
-  parts_.dispatch.claim_activity(offer.run, std::move(job));
+  parts_.dispatch.claim_activity(polling->offer.run, std::move(job));
 }
 
 void WorkerPlane::claim_query(std::shared_ptr<Polling> polling, const dispatch::Offer& offer) {

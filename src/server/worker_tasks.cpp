@@ -28,68 +28,84 @@ std::string queue_name(const std::string& queue) {
 }
 
 std::string json_list(std::span<const std::string> items) {
-  std::string list = "[";
+  std::size_t length = 2;
+  for (const std::string& item : items) length += item.size() + 1;
+  std::string list;
+  list.reserve(length);
+  list += '[';
   for (const std::string& item : items) {
     if (list.size() > 1) list += ',';
     list += item;
   }
-  return list + ']';
+  list += ']';
+  return list;
+}
+
+// Written on every poll, so they go straight into text.
+constexpr std::size_t usual_task_length = 2048;
+
+void write_word_or_null(JsonWriter& json, std::string_view text) {
+  text.empty() ? json.raw("null") : json.value(text);
 }
 
 // What made the task, for whoever wants to know; code that waits for the signal needs it.
-void add_cause(const dispatch::ClaimedTask& task, Value::Map& body) {
-  const auto add = [&](std::string_view key, Value value) {
-    body.emplace_back(std::string{key}, std::move(value));
-  };
+void write_cause(JsonWriter& json, const dispatch::ClaimedTask& task) {
   if (task.update) {
-    add("workflow_update_id", task.update->id.view());
-    add("update_name", task.update->name);
-    add("resume_source_kind", "workflow_update");
-    add("resume_source_id", task.update->id.view());
+    json.field("workflow_update_id", task.update->id.view())
+        .field("update_name", std::string_view{task.update->name})
+        .field("resume_source_kind", "workflow_update")
+        .field("resume_source_id", task.update->id.view());
   }
   if (const auto& by = task.about.resumed_by; by && !task.update && !task.signal) {
-    add("resume_source_kind", by->kind);
-    add("resume_source_id", by->child_run_id.empty() ? by->id : by->child_run_id.str());
-    add("workflow_event_type", by->event_type);
-    if (by->kind == "activity_execution") add("activity_execution_id", by->id);
-    if (!by->attempt_id.empty()) add("activity_attempt_id", by->attempt_id.view());
-    if (by->kind == "timer") add("timer_id", by->id);
+    json.field("resume_source_kind", std::string_view{by->kind})
+        .field("resume_source_id",
+               by->child_run_id.empty() ? std::string_view{by->id} : by->child_run_id.view())
+        .field("workflow_event_type", std::string_view{by->event_type});
+    if (by->kind == "activity_execution") {
+      json.field("activity_execution_id", std::string_view{by->id});
+    }
+    if (!by->attempt_id.empty()) json.field("activity_attempt_id", by->attempt_id.view());
+    if (by->kind == "timer") json.field("timer_id", std::string_view{by->id});
     if (!by->child_run_id.empty()) {
-      add("child_call_id", by->id);
-      add("child_workflow_run_id", by->child_run_id.view());
+      json.field("child_call_id", std::string_view{by->id})
+          .field("child_workflow_run_id", by->child_run_id.view());
     }
   }
   if (task.signal) {
-    add("workflow_signal_id", task.signal->id.view());
-    add("signal_name", task.signal->name);
-    add("signal_arguments", envelope_of(task.signal->arguments));
-    add("signal_wait_id", task.wait->id.view());
-    add("workflow_wait_kind", "signal");
-    add("workflow_sequence", task.wait->step);
-    add("resume_source_kind", "workflow_signal");
-    add("resume_source_id", task.signal->id.view());
+    json.field("workflow_signal_id", task.signal->id.view())
+        .field("signal_name", std::string_view{task.signal->name});
+    write_envelope(json.key("signal_arguments"), task.signal->arguments);
+    json.field("signal_wait_id", task.wait->id.view())
+        .field("workflow_wait_kind", "signal")
+        .field("workflow_sequence", task.wait->step)
+        .field("resume_source_kind", "workflow_signal")
+        .field("resume_source_id", task.signal->id.view());
   }
 }
 
-Value policy_of(const history::RetryPolicy& policy) {
-  Value::Array backoff(policy.backoff_seconds.begin(), policy.backoff_seconds.end());
-  Value::Array types(policy.non_retryable_error_types.begin(),
-                     policy.non_retryable_error_types.end());
-  return Value::Map{{"max_attempts", policy.max_attempts ? Value{*policy.max_attempts} : Value{}},
-                    {"backoff_seconds", std::move(backoff)},
-                    {"non_retryable_error_types", std::move(types)}};
+void write_policy(JsonWriter& json, const history::RetryPolicy& policy) {
+  json.begin_object().key("max_attempts");
+  policy.max_attempts ? json.value(*policy.max_attempts) : json.raw("null");
+  json.key("backoff_seconds").begin_array();
+  for (const auto seconds : policy.backoff_seconds) json.value(seconds);
+  json.end_array().key("non_retryable_error_types").begin_array();
+  for (const auto& type : policy.non_retryable_error_types) json.value(std::string_view{type});
+  json.end_array().end_object();
 }
 
-Value deadlines_of(const history::OpenActivity& activity) {
+void write_deadlines(JsonWriter& json, const history::OpenActivity& activity) {
   const history::RetryPolicy& policy = activity.retry_policy;
-  const auto after = [](Timestamp at, const std::optional<history::Seconds>& timeout) {
-    return timeout ? Value{format_timestamp(history::later(at, *timeout))} : Value{};
+  const auto write = [&](std::string_view name, Timestamp at,
+                         const std::optional<history::Seconds>& timeout) {
+    json.key(name);
+    timeout ? json.value(history::later(at, *timeout)) : json.raw("null");
   };
-  return Value::Map{
-      {"schedule_to_start", after(activity.available_at, policy.schedule_to_start_timeout)},
-      {"start_to_close", after(activity.started_at, policy.start_to_close_timeout)},
-      {"schedule_to_close", after(activity.scheduled_at, policy.schedule_to_close_timeout)},
-      {"heartbeat", after(activity.last_heartbeat_at, policy.heartbeat_timeout)}};
+  json.begin_object();
+  write("schedule_to_start", activity.available_at, policy.schedule_to_start_timeout);
+  write("start_to_close", activity.started_at, policy.start_to_close_timeout);
+  write("schedule_to_close", activity.scheduled_at, policy.schedule_to_close_timeout);
+  write("heartbeat", activity.last_heartbeat_at, policy.heartbeat_timeout);
+  json.end_object();
 }
 
 std::string_view behind_mark(std::string_view wire_id) {
@@ -178,16 +194,22 @@ namespace {
 // Shorter ones are not worth the trouble.
 constexpr std::size_t compression_threshold = 50;
 
-void add_history(std::span<const std::string> events, Coding coding, Answer& answer) {
+// The fields that carry a history, as JSON.
+decltype(Answer::written) history_fields(std::span<const std::string> events, Coding coding) {
   std::string list = json_list(events);
   if (coding == Coding::identity || events.size() < compression_threshold) {
-    answer.written.emplace_back("history_events", std::move(list));
-    return;
+    return {{"history_events", std::move(list)}};
   }
-  answer.body.emplace_back("history_events", Value::Array{});
-  answer.body.emplace_back("history_events_compressed",
-                           encode_base64(compressed_text(list, coding)));
-  answer.body.emplace_back("history_events_encoding", to_string(coding));
+  return {{"history_events", "[]"},
+          {"history_events_compressed", to_json(encode_base64(compressed_text(list, coding)))},
+          {"history_events_encoding", to_json(to_string(coding))}};
+}
+
+Answer leased(std::string task) {
+  Answer answer;
+  answer.body.emplace_back("poll_status", "leased");
+  answer.written.emplace_back("task", std::move(task));
+  return answer;
 }
 
 }  // namespace
@@ -195,56 +217,65 @@ void add_history(std::span<const std::string> events, Coding coding, Answer& ans
 Answer task_answer(const dispatch::ClaimedTask& task, const Worker& worker, HistoryWish wish) {
   const auto total = static_cast<std::int64_t>(task.history.size());
   const auto first = wish.page_size > 0 ? std::min(wish.page_size, total) : total;
-  const history::WorkflowStarted& start = task.start;
   const auto budget =
       bundle::history_budget({task.last_sequence, task.history_bytes, task.fan_out});
-  Answer inner;
-  inner.body = {{"task_kind", "workflow"},
-                {"task_id", wire_task_id(task)},
-                {"workflow_task_attempt", task.attempt},
-                {"workflow_id", task.run.instance.id.view()},
-                {"run_id", task.run.run_id.view()},
-                {"workflow_type", start.workflow_type},
-                {"payload_codec", avro_codec},
-                {"arguments", envelope_of(start.arguments)},
-                {"run_status", history::to_string(task.status)},
-                {"task_queue", queue_name(start.queue)},
-                {"connection", word_or_null(start.connection)},
-                {"compatibility", word_or_null(start.compatibility)},
-                {"lease_owner", worker.worker_id},
-                {"lease_expires_at", format_timestamp(task.lease_expires_at)},
-                {"total_history_events", total},
-                {"last_history_sequence", task.last_sequence},
-                {"history_size_bytes", task.history_bytes},
-                {"history_fan_out", task.fan_out},
-                {"history_budget_pressure", budget.pressure},
-                {"continue_as_new_recommended", budget.continue_as_new_recommended()},
-                {"next_history_page_token",
-                 first < total ? Value{page_token({first, task.last_sequence})} : Value{}}};
-  add_cause(task, inner.body);
-  add_history(std::span{task.history}.first(static_cast<std::size_t>(first)), wish.coding, inner);
-  return {200, {{"poll_status", "leased"}}, {{"task", body_text(std::move(inner))}}};
+  std::string text;
+  text.reserve(usual_task_length);
+  JsonWriter json{text};
+  json.begin_object()
+      .field("task_kind", "workflow")
+      .field("task_id", std::string_view{wire_task_id(task)})
+      .field("workflow_task_attempt", task.attempt)
+      .field("workflow_id", task.run.instance.id.view())
+      .field("run_id", task.run.run_id.view())
+      .field("workflow_type", std::string_view{task.workflow_type})
+      .field("payload_codec", avro_codec);
+  write_envelope(json.key("arguments"), task.arguments);
+  json.field("run_status", history::to_string(task.status))
+      .field("task_queue", queue_name(task.queue));
+  write_word_or_null(json.key("connection"), task.connection);
+  write_word_or_null(json.key("compatibility"), task.compatibility);
+  json.field("lease_owner", std::string_view{worker.worker_id})
+      .field("lease_expires_at", task.lease_expires_at)
+      .field("total_history_events", total)
+      .field("last_history_sequence", task.last_sequence)
+      .field("history_size_bytes", task.history_bytes)
+      .field("history_fan_out", task.fan_out)
+      .field("history_budget_pressure", std::string_view{budget.pressure})
+      .field("continue_as_new_recommended", budget.continue_as_new_recommended());
+  write_word_or_null(json.key("next_history_page_token"),
+                     first < total ? page_token({first, task.last_sequence}) : "");
+  write_cause(json, task);
+  const auto page = std::span{task.history}.first(static_cast<std::size_t>(first));
+  for (const auto& [name, written] : history_fields(page, wish.coding)) json.key(name).raw(written);
+  json.end_object();
+  return leased(std::move(text));
 }
 
 Answer activity_answer(const dispatch::ClaimedActivity& work) {
   const history::OpenActivity& activity = work.activity;
-  Value::Map task{{"task_id", work.task.view()},
-                  {"activity_type", activity.type},
-                  {"activity_attempt_id", activity.attempt_id.view()},
-                  {"attempt_number", activity.attempts},
-                  {"activity_execution_id", activity.id.view()},
-                  {"idempotency_key", activity.id.view()},
-                  {"workflow_id", work.run.instance.id.view()},
-                  {"run_id", work.run.run_id.view()},
-                  {"payload_codec", avro_codec},
-                  {"arguments", envelope_of(activity.arguments)},
-                  {"retry_policy", policy_of(activity.retry_policy)},
-                  {"task_queue", queue_name(activity.queue)},
-                  {"connection", word_or_null(activity.connection)},
-                  {"lease_owner", activity.lease_owner},
-                  {"lease_expires_at", format_timestamp(activity.lease_expires_at)},
-                  {"deadlines", deadlines_of(activity)}};
-  return {200, {{"task", std::move(task)}, {"poll_status", "leased"}}};
+  std::string text;
+  text.reserve(usual_task_length);
+  JsonWriter json{text};
+  json.begin_object()
+      .field("task_id", work.task.view())
+      .field("activity_type", std::string_view{activity.type})
+      .field("activity_attempt_id", activity.attempt_id.view())
+      .field("attempt_number", activity.attempts)
+      .field("activity_execution_id", activity.id.view())
+      .field("idempotency_key", activity.id.view())
+      .field("workflow_id", work.run.instance.id.view())
+      .field("run_id", work.run.run_id.view())
+      .field("payload_codec", avro_codec);
+  write_envelope(json.key("arguments"), activity.arguments);
+  write_policy(json.key("retry_policy"), activity.retry_policy);
+  json.field("task_queue", queue_name(activity.queue));
+  write_word_or_null(json.key("connection"), activity.connection);
+  json.field("lease_owner", std::string_view{activity.lease_owner})
+      .field("lease_expires_at", activity.lease_expires_at);
+  write_deadlines(json.key("deadlines"), activity);
+  json.end_object();
+  return leased(std::move(text));
 }
 
 Result<Answer> history_page(const store::LoadedRun& run, HistoryPage page, HistoryWish wish) {
@@ -261,12 +292,11 @@ Result<Answer> history_page(const store::LoadedRun& run, HistoryPage page, Histo
     }
   }
   const auto last = page.after + static_cast<std::int64_t>(events.size());
-  Answer answer{200,
+  return Answer{200,
                 {{"total_history_events", page.until},
                  {"next_history_page_token",
-                  last < page.until ? Value{page_token({last, page.until})} : Value{}}}};
-  add_history(events, wish.coding, answer);
-  return answer;
+                  last < page.until ? Value{page_token({last, page.until})} : Value{}}},
+                history_fields(events, wish.coding)};
 }
 
 Result<QueryQuestion> question_about(const store::LoadedRun& run, const Call& call,
