@@ -198,7 +198,9 @@ constexpr std::size_t compression_threshold = 50;
 decltype(Answer::written) history_fields(std::span<const std::string> events, Coding coding) {
   std::string list = json_list(events);
   if (coding == Coding::identity || events.size() < compression_threshold) {
-    return {{"history_events", std::move(list)}};
+    decltype(Answer::written) plain;  // an initializer list would copy the history
+    plain.emplace_back("history_events", std::move(list));
+    return plain;
   }
   return {{"history_events", "[]"},
           {"history_events_compressed", to_json(encode_base64(compressed_text(list, coding)))},
