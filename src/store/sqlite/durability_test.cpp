@@ -104,7 +104,7 @@ TEST_F(Durability, AFailedWriteFailsItsBatchAndNoOther) {
     const std::string run = torn ? "torn" : "failed";
     open();
     ASSERT_TRUE(won(commit_one(*store_, step(run, 1))));
-    torn ? disk_.tear_write_after(1) : disk_.fail_write_after(1);
+    torn ? disk_.tear_write_after(0) : disk_.fail_write_after(0);
     const Error error = error_of(commit_one(*store_, step(run, 2)));
     EXPECT_EQ(error.code, ErrorCode::unavailable);
     EXPECT_THAT(error.message, HasSubstr("trying again is safe"));

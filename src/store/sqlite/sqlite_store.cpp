@@ -2,7 +2,7 @@
 
 #include "core/clock.hpp"
 #include "store/sqlite/checkpointer.hpp"
-#include "store/sqlite/counting_vfs.hpp"
+#include "store/sqlite/gathering_vfs.hpp"
 #include "store/sqlite/lock_file.hpp"
 #include "store/sqlite/reading_store.hpp"
 #include "store/sqlite/writer.hpp"
@@ -84,7 +84,7 @@ class SqliteStore final : public ReadingStore {
 
   // Destroyed last to first: the writer goes after everybody else and leaves one tidy file.
   std::optional<LockFile> lock_;
-  CountingVfs vfs_;
+  GatheringVfs vfs_;
   const Location location_;
   const SqliteOptions options_;
   std::unique_ptr<Writer> writer_;  // none after an I/O error, until the file opens again
