@@ -2,12 +2,12 @@
 // was meant. Instance (the public id) and run (one execution of it) are two words everywhere.
 #pragma once
 #include <dw/result.hpp>
+#include <dw/short_text.hpp>
 
 #include <compare>
 #include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace dw {
 
@@ -15,17 +15,17 @@ template <typename Tag>
 class StrongId {
  public:
   StrongId() = default;
-  explicit StrongId(std::string text) : text_(std::move(text)) {}
+  explicit StrongId(std::string_view text) : text_(text) {}
 
-  const std::string& str() const { return text_; }
-  std::string_view view() const { return text_; }
+  std::string str() const { return std::string{text_.view()}; }
+  std::string_view view() const { return text_.view(); }
   bool empty() const { return text_.empty(); }
 
   friend auto operator<=>(const StrongId&, const StrongId&) = default;
   friend bool operator==(const StrongId&, const StrongId&) = default;
 
  private:
-  std::string text_;
+  ShortText text_;
 };
 
 using InstanceId = StrongId<struct InstanceTag>;  // chosen by the caller, or a ULID
@@ -57,6 +57,6 @@ Result<Namespace> parse_namespace(std::string_view text);
 template <typename Tag>
 struct std::hash<dw::StrongId<Tag>> {
   std::size_t operator()(const dw::StrongId<Tag>& id) const noexcept {
-    return std::hash<std::string>{}(id.str());
+    return std::hash<std::string_view>{}(id.view());
   }
 };

@@ -23,7 +23,7 @@ FLOORS = {
 
 # Public headers belong to the room that implements them.
 PUBLIC = {
-    "error": "core", "result": "core", "time": "core", "ids": "core", "value": "core",
+    "error": "core", "result": "core", "time": "core", "ids": "core", "short_text": "core", "value": "core",
     "payload": "core", "convert": "core", "contract": "core",
     "exceptions": "core", "workflow": "runtime", "registry": "runtime",
     "activity": "worker", "engine": "embed", "dw": "embed", "handle": "handles",
