@@ -32,14 +32,21 @@ std::string hex(std::string_view bytes) {
   return text;
 }
 
+// Looked up once: EVP_sha256() stands for a name that libcrypto searches for at every use.
+const EVP_MD* algorithm() {
+  static const EVP_MD* const found = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  DW_ASSERT(found != nullptr, "libcrypto has no SHA-256");
+  return found;
+}
+
 }  // namespace
 
 std::string sha256(std::string_view text) {
   std::string digest(digest_size, '\0');
   unsigned int size = 0;
   const int done =
-      EVP_Digest(text.data(), text.size(), octets(digest), &size, EVP_sha256(), nullptr);
-  DW_ASSERT(done == 1 && size == digest_size, "libcrypto has no SHA-256");
+      EVP_Digest(text.data(), text.size(), octets(digest), &size, algorithm(), nullptr);
+  DW_ASSERT(done == 1 && size == digest_size, "libcrypto could not hash");
   return digest;
 }
 
@@ -53,7 +60,7 @@ std::string hmac_sha256_hex(std::string_view key, std::string_view text) {
   if (key.empty()) key = "";
   std::string digest(digest_size, '\0');
   unsigned int size = 0;
-  const auto* done = HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), octets(text),
+  const auto* done = HMAC(algorithm(), key.data(), static_cast<int>(key.size()), octets(text),
                           text.size(), octets(digest), &size);
   DW_ASSERT(done != nullptr && size == digest_size, "libcrypto has no HMAC with SHA-256");
   return hex(digest);

@@ -9,7 +9,9 @@
 
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <optional>
+#include <span>
 
 namespace dw {
 
@@ -77,6 +79,7 @@ class ValueBuilder {
   using error_code = boost::json::error_code;
   using string_view = boost::json::string_view;
 
+  ValueBuilder() { read_.reserve(usual_count); }
   Value take() { return std::move(root_); }
   // Why the builder itself stopped the parser, if it did.
   const std::optional<Error>& refusal() const { return refusal_; }
@@ -86,35 +89,43 @@ class ValueBuilder {
 
   bool on_array_begin(error_code& ec) {
     if (open_.size() == max_value_depth) return too_deep(ec);
-    open_.push_back({Value::Array(), {}});
+    open_.push_back(Value::Kind::array);
     return true;
   }
-  bool on_array_end(std::size_t, error_code&) { return close(), true; }
+  bool on_array_end(std::size_t count, error_code&) {
+    Value::Array items;
+    items.reserve(count);
+    for (auto one = read_.end() - distance(count); one != read_.end(); ++one) {
+      items.push_back(std::move(one->second));
+    }
+    return close(count, std::move(items));
+  }
 
   // One level beyond the limit is let in until its end, because the bytes form is an object in
   // JSON but no level of the value.
   bool on_object_begin(error_code&) {
-    open_.push_back({Value::Map(), {}});
+    open_.push_back(Value::Kind::map);
     return true;
   }
-  bool on_object_end(std::size_t, error_code& ec) {
-    if (const auto* text = base64_of_bytes_form(*open_.back().container.if_map())) {
+  bool on_object_end(std::size_t count, error_code& ec) {
+    const std::span entries{read_.end() - distance(count), read_.end()};
+    if (const auto* text = base64_of_bytes_form(entries)) {
       auto bytes = decode_base64(*text);
       if (!bytes) {
         return refuse(ec, ErrorCode::invalid_argument,
                       "the base64 of a {\"$type\":\"bytes\"} is not padded base64");
       }
-      open_.back().container = Bytes{*std::move(bytes)};
-    } else if (open_.size() > max_value_depth) {
-      return too_deep(ec);
+      return close(count, Bytes{*std::move(bytes)});
     }
-    return close(), true;
+    if (open_.size() > max_value_depth) return too_deep(ec);
+    return close(count, Value::Map(std::make_move_iterator(entries.begin()),
+                                   std::make_move_iterator(entries.end())));
   }
 
   bool on_key_part(string_view part, std::size_t, error_code&) { return collect(part); }
   bool on_key(string_view last, std::size_t, error_code&) {
     collect(last);
-    open_.back().key = std::exchange(text_, {});
+    read_.emplace_back(std::exchange(text_, {}), Value{});
     return true;
   }
   bool on_string_part(string_view part, std::size_t, error_code&) { return collect(part); }
@@ -156,10 +167,8 @@ class ValueBuilder {
   bool on_comment(string_view, error_code&) { return true; }
 
  private:
-  struct Open {
-    Value container;
-    std::string key;  // of the entry being read, when the container is a map
-  };
+  static constexpr std::size_t usual_count = 16;
+  static std::ptrdiff_t distance(std::size_t count) { return static_cast<std::ptrdiff_t>(count); }
 
   // Strings and numbers may come in pieces; the callback that ends one takes what was collected.
   bool collect(string_view part) { return text_.append(part.data(), part.size()), true; }
@@ -167,21 +176,22 @@ class ValueBuilder {
   bool add(Value value) {
     if (open_.empty()) {
       root_ = std::move(value);
-    } else if (auto* items = open_.back().container.if_array()) {
-      items->push_back(std::move(value));
+    } else if (open_.back() == Value::Kind::array) {
+      read_.emplace_back(std::string{}, std::move(value));
     } else {
-      open_.back().container.if_map()->emplace_back(std::move(open_.back().key), std::move(value));
+      read_.back().second = std::move(value);  // its key has come
     }
     return true;
   }
 
-  void close() {
-    auto value = std::move(open_.back().container);
+  // The last `count` of what was read have become `container`.
+  bool close(std::size_t count, Value container) {
+    read_.erase(read_.end() - distance(count), read_.end());
     open_.pop_back();
-    add(std::move(value));
+    return add(std::move(container));
   }
 
-  static const std::string* base64_of_bytes_form(const Value::Map& map) {
+  static const std::string* base64_of_bytes_form(std::span<const Value::Map::value_type> map) {
     if (map.size() != 2) return nullptr;
     const auto type = map[0].first == "$type" ? 0u : 1u;
     const auto& [type_key, type_value] = map[type];
@@ -209,7 +219,10 @@ class ValueBuilder {
   }
 
   Value root_;
-  std::vector<Open> open_;
+  std::vector<Value::Kind> open_;  // the arrays and objects around what is read next
+  // What they hold so far, one behind the other: each is made once it is known how long it is.
+  // Items of arrays have no key.
+  Value::Map read_;
   std::string text_;
   std::optional<Error> refusal_;
 };
