@@ -530,16 +530,24 @@ std::optional<Timestamp> OpenActivity::next_deadline() const {
   return earliest;
 }
 
-std::optional<Timestamp> RunState::execution_deadline() const {
+std::optional<Timestamp> execution_deadline(const WorkflowStarted& start, Timestamp started_at) {
   if (start.execution_deadline) return start.execution_deadline;
   if (!start.execution_timeout) return std::nullopt;
   return later(started_at, *start.execution_timeout);
 }
 
-std::optional<Timestamp> RunState::run_deadline() const {
+std::optional<Timestamp> run_deadline(const WorkflowStarted& start, Timestamp started_at) {
   if (!start.run_timeout) return std::nullopt;
   const Seconds pause = start.lineage ? start.lineage->retry_backoff : 0;
   return later(later(started_at, pause), *start.run_timeout);
+}
+
+std::optional<Timestamp> RunState::execution_deadline() const {
+  return history::execution_deadline(start, started_at);
+}
+
+std::optional<Timestamp> RunState::run_deadline() const {
+  return history::run_deadline(start, started_at);
 }
 
 std::optional<Timestamp> RunState::deadline() const {

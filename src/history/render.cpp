@@ -354,13 +354,8 @@ void EventRenderer::lineage_keys(const Lineage& lineage) {
 }
 
 void EventRenderer::deadlines() {
-  RunState state;
-  state.start.execution_timeout = r_.start_.execution_timeout;
-  state.start.execution_deadline = r_.start_.execution_deadline;
-  state.start.run_timeout = r_.start_.run_timeout;
-  state.started_at = r_.started_at_;
-  out_.field("execution_deadline_at", state.execution_deadline())
-      .field("run_deadline_at", state.run_deadline());
+  out_.field("execution_deadline_at", execution_deadline(r_.start_, r_.started_at_))
+      .field("run_deadline_at", run_deadline(r_.start_, r_.started_at_));
 }
 
 // ---- steps that are answered at once

@@ -224,7 +224,8 @@ TEST(Rendered, AStartShowsWhatItStarted) {
   }
   const auto& started = objects[1].at("payload").as_object();
   EXPECT_EQ(text_at(started, "execution_deadline_at"), "2026-04-10T10:00:00.000000Z");
-  EXPECT_EQ(text_at(started, "run_deadline_at"), "2026-04-10T09:01:00.000000Z");
+  // A minute, from the end of the five seconds that a child waits before it is run again.
+  EXPECT_EQ(text_at(started, "run_deadline_at"), "2026-04-10T09:01:05.000000Z");
   EXPECT_EQ(text_at(started, "arguments"), "AMMB/w==");
   EXPECT_EQ(text_at(started, "payload_codec"), "avro");
   EXPECT_EQ(text_at(started, "timestamp"), "2026-04-10T09:00:00.000000Z");

@@ -3,7 +3,7 @@
 #pragma once
 #include "history/events.hpp"
 
-#include <deque>
+#include <list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +22,10 @@ constexpr bool is_terminal(RunStatus status) {
 // `at` plus a whole number of seconds, for due times and deadlines. Nothing is due after the last
 // instant that has a written form: a caller who sleeps "for ever" gets that, not an overflow.
 Timestamp later(Timestamp at, Seconds delay);
+
+// Until when a run that began then, and the workflow that it is part of, may take.
+std::optional<Timestamp> execution_deadline(const WorkflowStarted& start, Timestamp started_at);
+std::optional<Timestamp> run_deadline(const WorkflowStarted& start, Timestamp started_at);
 
 // How a run that ended without an outcome of its own presents itself.
 Failure failure_of(const WorkflowCancelled& event);
@@ -150,7 +154,9 @@ struct RunState {
   std::vector<PendingSignal> signals;        // in the order they came
   std::vector<PendingUpdate> updates;        // in the order they came
   std::vector<CommandId> workflow_signals;   // received from other workflows: each counts once
-  std::deque<NamedRequest> requests;         // in the order they came, of earlier runs first
+  // In the order they came, of earlier runs first. Most runs have none, and an empty list asks for
+  // no memory, as a deque would.
+  std::list<NamedRequest> requests;
   std::optional<Value> memo;
   std::optional<Value> search_attributes;
   std::int64_t fan_out = 0;  // leaves of the largest barrier
