@@ -3,6 +3,7 @@
 #pragma once
 #include "dispatch/shard.hpp"
 #include "history/fold.hpp"
+#include "history/render.hpp"
 
 #include <fmt/format.h>
 
@@ -50,6 +51,16 @@ inline void answer(StartJob& job, const Error& error) {
   }
 }
 
+// A history as workers elsewhere are shown it. The next task's begins with the same commits, so
+// what was written for this one is kept.
+struct ShownHistory {
+  explicit ShownHistory(const RunId& run) : renderer(run, history::Reader::worker) {}
+  history::Renderer renderer;
+  std::vector<std::string> events;
+  std::size_t commits = 0;  // that they are of
+  std::size_t bytes = 0;
+};
+
 // A run in memory: where it stands once everything posted is durable.
 struct Shard::Cell {
   RunAddress address;
@@ -70,7 +81,8 @@ struct Shard::Cell {
   bool warm = false;             // the host holds its suspended code
   // Of `unseen`, if that is the whole history: where each commit begins.
   std::vector<std::pair<std::int64_t, CommitId>> commits;
-  std::int64_t looked_until = 0;  // the last event that its main code was shown elsewhere
+  std::unique_ptr<ShownHistory> shown;  // of these
+  std::int64_t looked_until = 0;        // the last event that its main code was shown elsewhere
   // A native worker that keeps its suspended code: `unseen` is what it has not been shown.
   std::string held_by = {};
   std::list<RunId>::iterator place;
@@ -80,6 +92,12 @@ struct Shard::Cell {
   // `unseen` is its whole history.
   bool holds_history() const {
     return from_first && !unseen.empty() && unseen.back().sequence == run.state.last_sequence;
+  }
+  // From here on `unseen` is not the whole history.
+  void forget_commits() {
+    from_first = false;
+    commits = {};
+    shown.reset();
   }
   bool idle() const { return in_flight == 0 && !loading && waiting.empty() && starts.empty(); }
 };

@@ -126,7 +126,7 @@ class Shard final : public CommitListener {
   void announce(const Cell& cell, const history::OpenActivity& activity);
   void offer_code(Cell& cell, Build& build);
   void claim(Cell& cell, ClaimTaskJob&& job);
-  Result<std::vector<std::string>> rendered(const Cell& cell) const;
+  Result<std::vector<std::string>> rendered(Cell& cell) const;
   std::optional<TaskAnswer> not_held(const Cell& cell, TaskWord word, const TaskHolder& holder,
                                      Timestamp now);
   TaskAnswer about(const Cell& cell) const;

@@ -88,8 +88,7 @@ bool Shard::complete_native(Cell& cell, Build& build, InFlight& record,
 // From now on its code is with that worker, and knows everything up to there.
 void Shard::was_shown(Cell& cell, std::int64_t seen, const std::string& worker) {
   std::erase_if(cell.unseen, [&](const Event& event) { return event.sequence <= seen; });
-  cell.from_first = false;
-  cell.commits = {};
+  cell.forget_commits();
   cell.held_by = worker;
 }
 

@@ -9,7 +9,6 @@
 #include "engine/expected_tasks.hpp"
 #include "engine/receipts.hpp"
 #include "history/codec.hpp"
-#include "history/render.hpp"
 #include "store/derived.hpp"
 
 #include <fmt/format.h>
@@ -27,6 +26,8 @@ constexpr auto last_retry = std::chrono::seconds{60};
 constexpr int most_overtaken = 3;
 // A longer history is loaded again for the next task rather than kept.
 constexpr std::int64_t most_kept_bytes = 64 * 1024;
+// And what is longer as it was written for a worker is written again.
+constexpr std::size_t most_shown_bytes = 32 * 1024;
 
 std::chrono::seconds pause_after(int failures) {
   const auto pause = first_retry * (1 << std::min(failures - 1, 5));
@@ -205,29 +206,31 @@ void Shard::claim(Cell& cell, ClaimTaskJob&& job) {
   }
   if (cell.history_bytes > most_kept_bytes && !native) {
     cell.unseen = {};
-    cell.commits = {};
-    cell.from_first = false;
+    cell.forget_commits();
   }
   if (!std::exchange(checks_task_leases_, true)) check_task_leases();
   job.reply(std::optional{std::move(claimed)});
 }
 
-Result<std::vector<std::string>> Shard::rendered(const Cell& cell) const {
+Result<std::vector<std::string>> Shard::rendered(Cell& cell) const {
   DW_ASSERT(cell.holds_history() && !cell.commits.empty(), "a task is shown its whole history");
-  history::Renderer renderer{cell.run.id, history::Reader::worker};
-  std::vector<std::string> all;
-  all.reserve(cell.unseen.size());
+  auto shown = cell.shown ? std::move(cell.shown) : std::make_unique<ShownHistory>(cell.run.id);
   const std::span<const Event> events = cell.unseen;
-  for (std::size_t i = 0; i < cell.commits.size(); ++i) {
-    const auto first = static_cast<std::size_t>(cell.commits[i].first - 1);
-    const auto end = i + 1 < cell.commits.size()
-                         ? static_cast<std::size_t>(cell.commits[i + 1].first - 1)
+  for (; shown->commits < cell.commits.size(); ++shown->commits) {
+    const auto& [first, commit] = cell.commits[shown->commits];
+    const auto begin = static_cast<std::size_t>(first - 1);
+    const auto end = shown->commits + 1 < cell.commits.size()
+                         ? static_cast<std::size_t>(cell.commits[shown->commits + 1].first - 1)
                          : events.size();
-    auto texts =
-        DW_TRY(renderer.render(cell.commits[i].second, events.subspan(first, end - first)));
-    std::ranges::move(texts, std::back_inserter(all));
+    auto texts = DW_TRY(shown->renderer.render(commit, events.subspan(begin, end - begin)));
+    for (std::string& text : texts) {
+      shown->bytes += text.size();
+      shown->events.push_back(std::move(text));
+    }
   }
-  return all;
+  if (shown->bytes > most_shown_bytes) return std::move(shown->events);
+  cell.shown = std::move(shown);
+  return cell.shown->events;
 }
 
 TaskAnswer Shard::about(const Cell& cell) const {
