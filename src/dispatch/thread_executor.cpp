@@ -4,7 +4,8 @@
 
 namespace dw::dispatch {
 
-ThreadExecutor::ThreadExecutor(std::string name, const Clock& clock) : clock_(clock) {
+ThreadExecutor::ThreadExecutor(std::string name, const Clock& clock, Manners manners)
+    : clock_(clock), manners_(manners) {
   thread_ = std::thread{[this, name = std::move(name)] {
     pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
     loop();
@@ -70,6 +71,11 @@ void ThreadExecutor::loop() {
       timed_.pop();
     }
     if (!queue_.empty()) {
+      if (manners_ == Manners::yielding) {
+        lock.unlock();
+        std::this_thread::yield();
+        lock.lock();
+      }
       batch.swap(queue_);
       lock.unlock();
       unfinished_ = batch.size();

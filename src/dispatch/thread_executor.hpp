@@ -13,9 +13,17 @@
 
 namespace dw::dispatch {
 
+// What a thread does that finds work.
+enum class Manners {
+  prompt,  // begins at once
+  // Lets whoever is ready to run go first, and finds more to do: on a busy machine fewer and longer
+  // rounds, while on an idle one nobody is waited for.
+  yielding,
+};
+
 class ThreadExecutor final : public Executor {
  public:
-  ThreadExecutor(std::string name, const Clock& clock);
+  ThreadExecutor(std::string name, const Clock& clock, Manners manners = Manners::prompt);
   ~ThreadExecutor() override;
 
   void post(Work work) override;
@@ -37,6 +45,7 @@ class ThreadExecutor final : public Executor {
   void loop();
 
   const Clock& clock_;
+  const Manners manners_;
   std::atomic<std::size_t> unfinished_{0};  // of what was taken from the queue
   mutable std::mutex mutex_;
   std::condition_variable wake_;
