@@ -41,6 +41,9 @@ struct EngineOptions {
   std::chrono::milliseconds update_timeout{10'000};  // how long update() waits for its answer
   // An update that comes while an earlier signal is unapplied: refused, or applied after it.
   bool updates_queue_behind_signals = false;
+  // How long workflow threads without work look for more before they sleep, if that has paid
+  // lately. Programs whose calls are answered elsewhere gain by it; most programs do not.
+  std::chrono::microseconds stay_awake{0};
   CompatibilityOptions compatibility = {};
   TaskDispatchMode task_dispatch_mode = TaskDispatchMode::queue;
   FleetValidation fleet_validation = FleetValidation::warn;

@@ -1,11 +1,14 @@
 #include "dispatch/thread_executor.hpp"
 
+#include "dispatch/vigil.hpp"
+
 #include <pthread.h>
 
 namespace dw::dispatch {
 
-ThreadExecutor::ThreadExecutor(std::string name, const Clock& clock, Manners manners)
-    : clock_(clock), manners_(manners) {
+ThreadExecutor::ThreadExecutor(std::string name, const Clock& clock, Manners manners,
+                               std::chrono::microseconds stay_awake)
+    : clock_(clock), manners_(manners), stay_awake_(stay_awake) {
   thread_ = std::thread{[this, name = std::move(name)] {
     pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
     loop();
@@ -21,6 +24,7 @@ void ThreadExecutor::post(Work work) {
     const std::lock_guard lock{mutex_};
     if (stopping_) return;
     queue_.push_back(std::move(work));
+    called_ = true;
     if (!sleeping_) return;
     sleeping_ = false;
   }
@@ -32,6 +36,7 @@ void ThreadExecutor::post_at(Timestamp at, Work work) {
     const std::lock_guard lock{mutex_};
     if (stopping_) return;
     timed_.push({at, order_++, std::move(work)});
+    called_ = true;
     if (!sleeping_) return;
     sleeping_ = false;
   }
@@ -48,6 +53,7 @@ void ThreadExecutor::stop() {
   {
     const std::lock_guard lock{mutex_};
     stopping_ = true;
+    called_ = true;
     sleeping_ = false;
   }
   wake_.notify_one();
@@ -62,8 +68,10 @@ void ThreadExecutor::stop() {
 
 void ThreadExecutor::loop() {
   std::vector<Work> batch;
+  Vigil<> vigil{stay_awake_};
   std::unique_lock lock{mutex_};
   for (;;) {
+    called_ = false;
     const Timestamp now = clock_.now();
     while (!stopping_ && !timed_.empty() && timed_.top().at <= now) {
       // priority_queue gives no way to move its top out; the work is gone after pop() anyway.
@@ -88,14 +96,19 @@ void ThreadExecutor::loop() {
       continue;
     }
     if (stopping_) return;
+    const Timestamp due = timed_.empty() ? Timestamp::max() : timed_.top().at;
+    lock.unlock();
+    const bool found = vigil.keep([&] { return called_ || clock_.now() >= due; });
+    lock.lock();
+    if (found || called_) continue;
     sleeping_ = true;
     if (timed_.empty()) {
       wake_.wait(lock, [&] { return !sleeping_; });
     } else {
-      const auto delay = timed_.top().at - now;
-      wake_.wait_for(lock, delay, [&] { return !sleeping_; });
+      wake_.wait_for(lock, due - clock_.now(), [&] { return !sleeping_; });
       sleeping_ = false;
     }
+    vigil.woken();
   }
 }
 

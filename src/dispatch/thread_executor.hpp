@@ -4,6 +4,7 @@
 #include "core/executor.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <queue>
@@ -23,7 +24,10 @@ enum class Manners {
 
 class ThreadExecutor final : public Executor {
  public:
-  ThreadExecutor(std::string name, const Clock& clock, Manners manners = Manners::prompt);
+  // Without work it looks for more for up to `stay_awake` before it sleeps, if that has paid
+  // lately.
+  ThreadExecutor(std::string name, const Clock& clock, Manners manners = Manners::prompt,
+                 std::chrono::microseconds stay_awake = {});
   ~ThreadExecutor() override;
 
   void post(Work work) override;
@@ -46,7 +50,9 @@ class ThreadExecutor final : public Executor {
 
   const Clock& clock_;
   const Manners manners_;
+  const std::chrono::microseconds stay_awake_;
   std::atomic<std::size_t> unfinished_{0};  // of what was taken from the queue
+  std::atomic<bool> called_{false};         // since the thread last looked at what there is
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<Work> queue_;           // guarded by mutex_

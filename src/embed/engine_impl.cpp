@@ -71,8 +71,8 @@ EngineImpl::EngineImpl(Registry registry, EngineOptions options,
                                              : options_.zone_directory) {
   std::vector<dispatch::ShardSeat> seats;
   for (std::size_t i = 0; i < workflow_threads(options_.workflow_threads); ++i) {
-    auto& room = *shards_.emplace_back(std::make_unique<ShardRoom>(
-        fmt::format("dw-workflow-{}", i), clock_, registry_, options_.workflow_stack_bytes));
+    auto& room = *shards_.emplace_back(
+        std::make_unique<ShardRoom>(fmt::format("dw-workflow-{}", i), clock_, registry_, options_));
     seats.push_back({room.executor, room.host, room.random});
   }
   dispatch_ = std::make_unique<dispatch::Dispatch>(

@@ -97,10 +97,10 @@ class EngineImpl final : public Backend, public std::enable_shared_from_this<Eng
  private:
   struct ShardRoom {
     ShardRoom(std::string name, const Clock& clock, const Registry& registry,
-              std::size_t stack_bytes)
+              const EngineOptions& options)
         : random(system_seed()),
-          host(registry, random, stack_bytes),
-          executor(std::move(name), clock) {}
+          host(registry, random, options.workflow_stack_bytes),
+          executor(std::move(name), clock, dispatch::Manners::prompt, options.stay_awake) {}
     SeededRandom random;
     worker::FiberHost host;
     dispatch::ThreadExecutor executor;

@@ -52,6 +52,7 @@ Running::Running(Registry registry, Serving how)
           EngineOptions{.store = how.store,
                         .ns = how.ns,
                         .updates_queue_behind_signals = how.updates_queue_behind_signals,
+                        .stay_awake = how.http.stay_awake,
                         .schedule_log_retention = how.schedule_log_retention},
           nullptr, &matching_)),
       table_search_({engine_->store(), views_, engine_->clock(),

@@ -111,6 +111,7 @@ Result<server::HttpOptions> http_options(const server::Settings& settings) {
   http.address = address.host;
   http.port = address.port;
   http.threads = static_cast<int>(settings.number("server.threads"));
+  http.stay_awake = std::chrono::microseconds{settings.number("server.stay_awake_us")};
   http.max_connections = static_cast<std::size_t>(settings.number("server.max_connections"));
   http.max_body_bytes = static_cast<std::size_t>(settings.number("server.max_body_bytes"));
   const std::string& certificate = settings.text("tls.certificate");

@@ -1,5 +1,7 @@
 #include "server/http_connection.hpp"
 
+#include "dispatch/vigil.hpp"
+
 #include <fmt/chrono.h>
 #include <openssl/err.h>
 #include <pthread.h>
@@ -456,13 +458,21 @@ void Lane::run() {
   pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
   for (;;) {
     try {
-      io_.run();
-      return;
+      return serve();
     } catch (const std::exception& failure) {
       spdlog::error("an HTTP thread goes on after: {}", failure.what());
     } catch (...) {
       spdlog::error("an HTTP thread goes on after something that is no std::exception");
     }
+  }
+}
+
+void Lane::serve() {
+  dispatch::Vigil<> vigil{options_.stay_awake};
+  for (;;) {
+    if (vigil.keep([this] { return io_.poll() > 0; })) continue;
+    if (io_.run_one() == 0) return;
+    vigil.woken();
   }
 }
 

@@ -202,6 +202,7 @@ class Lane {
   static constexpr auto phases = static_cast<std::size_t>(Phase::closed);
 
   void run();
+  void serve();
   void wake_at(SteadyTime at);
   void expire_due();
   Line& line(Phase phase) { return lines_[static_cast<std::size_t>(phase)]; }

@@ -23,6 +23,8 @@ struct HttpOptions {
   std::string address = "127.0.0.1";  // or a name that resolves to one of this machine's addresses
   unsigned short port = 0;            // 0: any free one; port() tells which
   int threads = 1;                    // for sockets alone; handlers must not block them
+  // How long they look for the next request before they sleep, if that has paid lately.
+  std::chrono::microseconds stay_awake{0};
 
   // A longer body is not read: the handler is told too_large, and the connection ends with its
   // answer.

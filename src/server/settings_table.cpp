@@ -14,6 +14,8 @@ constexpr Setting setting_table[] = {
      "Address and port; one that others can reach needs credentials"},
     {"server.threads", "DW_THREADS", "--threads", SettingKind::number, "1", "1..64",
      "Threads for sockets"},
+    {"server.stay_awake_us", "DW_STAY_AWAKE_US", "", SettingKind::number, "500", "0..100000",
+     "Threads without work look for more for so long before they sleep, if that has paid lately"},
     {"server.max_connections", "DW_MAX_CONNECTIONS", "", SettingKind::number, "20000", "1..1000000",
      "Clients beyond it are told to come back"},
     {"server.max_body_bytes", "DW_MAX_BODY_BYTES", "", SettingKind::number, "2097152",
