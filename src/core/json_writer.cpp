@@ -4,6 +4,7 @@
 #include "core/timestamp_text.hpp"
 #include "core/utf8.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -33,17 +34,28 @@ constexpr auto make_escapes() {
 }
 constexpr auto escapes = make_escapes();
 
-// How many bytes at the front are certainly plain, eight at a time. The sums have a top bit set for
-// a control character, a quote or a backslash, and at times for a neighbour, which does no harm.
+using Word = std::uint64_t;  // eight bytes looked at together
+
+Word word_at(const char* text) {
+  Word word;
+  std::memcpy(&word, text, sizeof word);
+  return word;
+}
+
+// The sums have a top bit set for a control character, a quote or a backslash, and at times for a
+// neighbour, which does no harm.
+bool maybe_special(Word word) {
+  constexpr Word ones = 0x0101010101010101;
+  const Word special =
+      (word - ones * 0x20) | ((word ^ ones * '"') - ones) | ((word ^ ones * '\\') - ones) | word;
+  return (special & ones * 0x80) != 0;
+}
+
+// How many bytes at the front are certainly plain.
 std::size_t plain_words(std::string_view text) {
-  constexpr std::uint64_t ones = 0x0101010101010101;
   std::size_t at = 0;
-  for (; at + 8 <= text.size(); at += 8) {
-    std::uint64_t word;
-    std::memcpy(&word, text.data() + at, sizeof word);
-    const auto special =
-        (word - ones * 0x20) | ((word ^ ones * '"') - ones) | ((word ^ ones * '\\') - ones) | word;
-    if ((special & ones * 0x80) != 0) break;
+  while (at + sizeof(Word) <= text.size() && !maybe_special(word_at(text.data() + at))) {
+    at += sizeof(Word);
   }
   return at;
 }
@@ -59,11 +71,34 @@ void append_escape(std::string& out, char escape, unsigned char byte) {
   }
 }
 
+// Most texts are short and plain: those are looked at, copied and quoted in one go, and appended in
+// one piece. False, and nothing done, for any other.
+bool append_if_plain(std::string& out, std::string_view text) {
+  constexpr std::size_t longest = 64;
+  if (text.size() > longest) return false;
+  char quoted[1 + longest + 1];
+  quoted[0] = '"';
+  std::size_t at = 0;
+  for (; at + sizeof(Word) <= text.size(); at += sizeof(Word)) {
+    const Word word = word_at(text.data() + at);
+    if (maybe_special(word)) return false;
+    std::memcpy(quoted + 1 + at, &word, sizeof word);
+  }
+  for (; at < text.size(); ++at) {
+    if (escapes[static_cast<unsigned char>(text[at])] != plain) return false;
+    quoted[1 + at] = text[at];
+  }
+  quoted[1 + at] = '"';
+  out.append(quoted, at + 2);
+  return true;
+}
+
 }  // namespace
 
 // Bytes that are not UTF-8 become U+FFFD. They arrive in the messages of foreign exceptions, and a
 // history row holding them could be written once and never read again.
 void append_json_string(std::string& out, std::string_view text) {
+  if (append_if_plain(out, text)) return;
   out += '"';
   std::size_t run = 0;  // where the plain characters not yet written begin
   std::size_t at = 0;
@@ -92,10 +127,19 @@ void append_json_string(std::string& out, std::string_view text) {
 }
 
 JsonWriter& JsonWriter::key(std::string_view name) {
-  separate();
-  out_ += '"';
-  out_ += name;
-  out_ += "\":";
+  char quoted[64];
+  if (name.size() + 4 <= sizeof quoted) {  // in one piece: there are more keys than anything else
+    char* end = quoted;
+    if (!fresh_) *end++ = ',';
+    *end++ = '"';
+    end = std::copy(name.begin(), name.end(), end);
+    *end++ = '"';
+    *end++ = ':';
+    out_.append(quoted, static_cast<std::size_t>(end - quoted));
+  } else {
+    separate();
+    out_.append(1, '"').append(name).append("\":");
+  }
   fresh_ = true;
   return *this;
 }

@@ -52,6 +52,16 @@ TEST(JsonWriter, LeavesAbsentFieldsOutAltogether) {
   EXPECT_EQ(out, R"({"present":"x"})");
 }
 
+TEST(JsonWriter, TakesKeysOfAnyLength) {
+  for (const std::size_t length : {1u, 59u, 60u, 61u, 200u}) {
+    const std::string name(length, 'k');
+    std::string out;
+    JsonWriter json{out};
+    json.begin_object().field(name, 1).field(name, 2).end_object();
+    EXPECT_EQ(out, "{\"" + name + "\":1,\"" + name + "\":2}");
+  }
+}
+
 TEST(JsonWriter, AppendsBehindWhatIsThere) {
   std::string out = "data: ";
   JsonWriter{out}.value(1);
@@ -82,6 +92,19 @@ TEST(JsonWriter, EscapesWhatMustBeEscapedAndNothingMore) {
   EXPECT_EQ(written("plain / héllo 🎈 \x7f"s), "\"plain / héllo 🎈 \x7f\"");
   EXPECT_EQ(written("\"\\\b\f\n\r\t"s), R"("\"\\\b\f\n\r\t")");
   EXPECT_EQ(written("\0\x1f!"s), R"("\u0000\u001f!")");
+}
+
+TEST(JsonWriter, EscapesWhereverItMustInTextOfAnyLength) {
+  for (std::size_t length = 0; length < 70; ++length) {
+    EXPECT_EQ(written(std::string(length, 'a')), "\"" + std::string(length, 'a') + "\"");
+    for (std::size_t at = 0; at < length; ++at) {
+      std::string text(length, 'a');
+      text[at] = '"';
+      std::string escaped = text;
+      escaped.insert(at, 1, '\\');
+      EXPECT_EQ(written(text), "\"" + escaped + "\"");
+    }
+  }
 }
 
 TEST(JsonWriter, ReplacesBytesThatAreNoTextSoThatTheRowStaysReadable) {

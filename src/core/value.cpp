@@ -124,15 +124,11 @@ class ValueBuilder {
 
   bool on_key_part(string_view part, std::size_t, error_code&) { return collect(part); }
   bool on_key(string_view last, std::size_t, error_code&) {
-    collect(last);
-    read_.emplace_back(std::exchange(text_, {}), Value{});
+    read_.emplace_back(collected(last), Value{});
     return true;
   }
   bool on_string_part(string_view part, std::size_t, error_code&) { return collect(part); }
-  bool on_string(string_view last, std::size_t, error_code&) {
-    collect(last);
-    return add(std::exchange(text_, {}));
-  }
+  bool on_string(string_view last, std::size_t, error_code&) { return add(collected(last)); }
 
   bool on_number_part(string_view part, error_code&) { return collect(part); }
   bool on_int64(std::int64_t number, string_view, error_code&) {
@@ -172,6 +168,11 @@ class ValueBuilder {
 
   // Strings and numbers may come in pieces; the callback that ends one takes what was collected.
   bool collect(string_view part) { return text_.append(part.data(), part.size()), true; }
+  std::string collected(string_view last) {
+    if (text_.empty()) return {last.data(), last.size()};  // it came in one
+    collect(last);
+    return std::exchange(text_, {});
+  }
 
   bool add(Value value) {
     if (open_.empty()) {
