@@ -6,6 +6,7 @@
 #include "load.hpp"
 #include "one_run.hpp"
 #include "parked.hpp"
+#include "store/sqlite/sqlite_store.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -333,6 +334,7 @@ int run(int argc, char** argv) {
 }  // namespace dw::bench
 
 int main(int argc, char** argv) {
+  dw::sqlite::leave_memory_uncounted();
   try {
     return dw::bench::run(argc, argv);
   } catch (const std::exception& error) {

@@ -9,6 +9,7 @@
 #include "main/server_config.hpp"
 #include "main/store_place.hpp"
 #include "main/upkeep_commands.hpp"
+#include "store/sqlite/sqlite_store.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -303,6 +304,7 @@ std::vector<dw::cli::LocalCommand> local_commands(const CLI::App& app) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  dw::sqlite::leave_memory_uncounted();
   // What a command prints is its answer; everything else goes beside it.
   spdlog::set_default_logger(
       std::make_shared<spdlog::logger>("dw", std::make_shared<spdlog::sinks::stderr_sink_mt>()));

@@ -8,6 +8,7 @@
 #include "store/sqlite/writer.hpp"
 
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include <unistd.h>
 
@@ -333,6 +334,10 @@ Result<std::unique_ptr<store::Store>> open_sqlite(const SqliteOptions& options) 
   auto opened = std::make_unique<SqliteStore>(options, std::move(path), std::move(lock));
   DW_TRY_VOID(opened->open());
   return std::unique_ptr<store::Store>{std::move(opened)};
+}
+
+void leave_memory_uncounted() {
+  sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
 }  // namespace dw::sqlite

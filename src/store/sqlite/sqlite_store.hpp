@@ -34,4 +34,8 @@ Result<std::unique_ptr<store::Store>> open_sqlite(const SqliteOptions& options);
 // commits fail. Fails with not_found when there is no such file, otherwise as above.
 Result<std::unique_ptr<store::Store>> open_sqlite_read_only(const std::string& path);
 
+// SQLite counts its memory, by a lock that all of the process shares at each of its allocations. For
+// programs of our own, where nobody asks for the counts: before anything else is done with SQLite.
+void leave_memory_uncounted();
+
 }  // namespace dw::sqlite
