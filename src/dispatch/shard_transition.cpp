@@ -23,6 +23,11 @@ void Shard::add(Cell& cell, Build& build, Decision decision) {
       if (activity.running()) running.push_back(activity.attempt_id);
     }
   }
+  for (const engine::FullLimit& limit : decision.nearly_full) {
+    spdlog::warn("a run comes near a structural limit: {} is {} of {} run={} instance={}",
+                 limit.kind, limit.current, limit.configured, cell.run.id.view(),
+                 cell.address.instance.id.view());
+  }
   auto events = engine::stage(cell.run, decision, build.now);
   for (const AttemptId& attempt : running) {
     const auto& open = cell.run.state.activities;

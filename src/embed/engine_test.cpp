@@ -467,6 +467,16 @@ TEST_F(EngineTest, AnswersHandlesThatOutliveTheEngine) {
   EXPECT_EQ(engine().attach("it").info().status, "waiting");
 }
 
+TEST_F(EngineTest, LogsThatARunComesNearAStructuralLimit) {
+  LogSignal warned{"a run comes near a structural limit: payload_size is"};
+  open([](Registry& registry) {
+    registry.workflow(
+        "large", +[] { return std::string(1'700'000, 'x'); });
+  });
+  result_of(engine().start<std::string>("large", {}));
+  EXPECT_TRUE(warned.wait());
+}
+
 TEST_F(EngineTest, WakesWaitersWhenTheEngineStops) {
   open([](Registry& registry) {
     registry.workflow(

@@ -59,6 +59,7 @@ void end_attempt(const Run& run, const OpenActivity& activity, const ActivityOut
   };
   if (const auto* result = std::get_if<Payload>(&outcome.outcome)) {
     if (const auto limit = size_limit(*result, context)) return failed(over_limit(*limit));
+    note_if_nearly_full(*result, decision, context);
     decision.events.emplace_back(ActivityCompleted{activity.id, activity.attempt_id, *result});
     decision.wake = !waits_for_others(run, activity.group, activity.step);
     return;

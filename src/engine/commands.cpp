@@ -44,6 +44,14 @@ std::optional<FullLimit> no_room(const Payload& arguments, FullLimit waiting,
   return std::nullopt;
 }
 
+// It was taken; how far is it to the limit now?
+void note_room(const Payload& arguments, FullLimit waiting, Decision& decision,
+               const Context& context) {
+  note_if_nearly_full(arguments, decision, context);
+  ++waiting.current;
+  note_if_nearly_full(waiting, decision);
+}
+
 }  // namespace
 
 CheckedArguments check_arguments(const Contract& contract, const Payload& given,
@@ -118,6 +126,7 @@ CommandDecision decide_signal(const Run& run, const SignalCommand& command,
     return refuse(rejected(facts, *full));
   }
 
+  note_room(checked.arguments, waiting, result.decision, context);
   SignalReceived event{facts, SignalId{signal_id}, command.name, std::move(checked.arguments), {}};
   const bool queued =
       std::ranges::find(state.signals, command.name, &PendingSignal::name) != state.signals.end();
@@ -196,6 +205,7 @@ CommandDecision decide_update(const Run& run, const UpdateCommand& command,
   if (const auto full = no_room(checked.arguments, waiting, context)) {
     return refuse(rejected(facts, *full));
   }
+  note_room(checked.arguments, waiting, result.decision, context);
   result.decision.events.emplace_back(
       UpdateAccepted{facts, id, command.name, std::move(checked.arguments)});
   result.decision.wake = true;

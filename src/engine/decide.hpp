@@ -59,6 +59,16 @@ struct Run {
   std::string answered = {};
 };
 
+// Why there is no room for something, or soon will be none: what one run may hold of it, and what
+// there is.
+struct FullLimit {
+  std::string_view kind;     // pending_signal_count, payload_size, …
+  std::int64_t current = 0;  // of a payload: its own size
+  std::int64_t configured = 0;
+  friend bool operator==(const FullLimit&, const FullLimit&) = default;
+};
+constexpr std::int64_t warning_threshold_percent = 80;  // of a limit, when it is nearly full
+
 // A run that comes into being with a decision of another: a child, or the next run of an instance.
 struct NewRun {
   Run run;  // as its first events leave it
@@ -71,17 +81,10 @@ struct Decision {
   std::vector<history::EventBody> events;
   std::vector<TaskChange> tasks;
   std::vector<NewRun> opens;
-  bool wake = false;  // workflow code has something new to see
+  std::vector<FullLimit> nearly_full;  // to be logged: what will soon be too much
+  bool wake = false;                   // workflow code has something new to see
 
   bool empty() const { return events.empty() && tasks.empty() && !wake; }
-};
-
-// Why there is no room for something: what one run may hold of it, and what there is.
-struct FullLimit {
-  std::string_view kind;     // pending_signal_count, payload_size, …
-  std::int64_t current = 0;  // of a payload: its own size
-  std::int64_t configured = 0;
-  friend bool operator==(const FullLimit&, const FullLimit&) = default;
 };
 
 // Words of the domain, as they stand in replies, rows and on the wire.

@@ -1,11 +1,13 @@
 #include "engine/given.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace dw::story {
 namespace {
 
 using engine::Limits;
+using ::testing::ElementsAre;
 
 engine::Settings only(std::int64_t Limits::*limit, std::int64_t value) {
   engine::Settings settings;
@@ -114,6 +116,45 @@ TEST(Limits, WhatJustFitsIsFine) {
     story.with(only(limit, value)).when(workflow_task(fits), at("09:00"));
     EXPECT_FALSE(story.state().failure.has_value());
   }
+}
+
+TEST(Limits, WhatIsNearlyTooMuchIsNotedOnce) {
+  for (const auto& [kind, limit, value, fits, does_not] : cases()) {
+    SCOPED_TRACE(kind);
+    auto story = given({workflow_started("invoice")});
+    story.with(only(limit, value)).when(workflow_task(fits), at("09:00"));
+    EXPECT_THAT(story.decision().nearly_full, ElementsAre(engine::FullLimit{kind, value, value}));
+  }
+}
+
+TEST(Limits, WhatComesOneByOneIsNotedAsItPassesFourFifths) {
+  auto story = given({workflow_started("invoice")});
+  story.with(only(&Limits::pending_activities, 10));
+  std::vector<std::size_t> notes;
+  for (int i = 0; i < 5; ++i) {
+    story.when(workflow_task({schedule_activity(), schedule_activity()}), at("09:00"));
+    notes.push_back(story.decision().nearly_full.size());
+  }
+  EXPECT_THAT(notes, ElementsAre(0, 0, 0, 1, 0));
+}
+
+TEST(Limits, CallersFillARunUpToo) {
+  auto story = given({declaring(approve_and_rename(), workflow_started("invoice"))});
+  story.with(only(&Limits::pending_signals, 1)).when(signal("approve", R"(["ann"])"), at("09:00"));
+  EXPECT_THAT(story.decision().nearly_full,
+              ElementsAre(engine::FullLimit{"pending_signal_count", 1, 1}));
+  story = given({declaring(approve_and_rename(), workflow_started("invoice"))});
+  story.with(only(&Limits::pending_updates, 1)).when(update("rename", R"(["ann"])"), at("09:00"));
+  EXPECT_THAT(story.decision().nearly_full,
+              ElementsAre(engine::FullLimit{"pending_update_count", 1, 1}));
+}
+
+TEST(Limits, ALargeResultIsNoted) {
+  auto story = given({workflow_started("invoice"), activity_scheduled("a1", "charge", tries(5)),
+                      activity_started("a1", "try1")});
+  story.with(only(&Limits::payload_bytes, 5))
+      .when(complete_attempt("a1", "try1", "1234"), at("09:01"));
+  EXPECT_THAT(story.decision().nearly_full, ElementsAre(engine::FullLimit{"payload_size", 4, 5}));
 }
 
 TEST(Limits, ZeroIsNoLimit) {

@@ -124,6 +124,10 @@ Task task_for(const Run& run, TaskKey key, TaskType type) {
 
 namespace {
 
+FullLimit measured(const Payload& payload, const Context& context) {
+  return {"payload_size", std::ssize(payload.bytes), context.settings.limits.payload_bytes};
+}
+
 Task delivery(const Run& run, TaskKey key, const ActivityId& activity, const std::string& queue,
               bool local) {
   Task task = task_for(run, std::move(key), local ? TaskType::workflow : TaskType::activity);
@@ -244,10 +248,26 @@ std::optional<std::pair<std::string, std::string>> not_addressed(
 }
 
 std::optional<FullLimit> size_limit(const Payload& payload, const Context& context) {
-  const auto limit = context.settings.limits.payload_bytes;
-  const auto size = static_cast<std::int64_t>(payload.bytes.size());
-  if (limit <= 0 || size <= limit) return std::nullopt;
-  return FullLimit{"payload_size", size, limit};
+  const FullLimit size = measured(payload, context);
+  if (size.configured <= 0 || size.current <= size.configured) return std::nullopt;
+  return size;
+}
+
+void note_if_nearly_full(const FullLimit& limit, Decision& decision) {
+  const auto passes = [&](std::int64_t value) {
+    return value * 100 >= limit.configured * warning_threshold_percent;
+  };
+  if (limit.configured <= 0 || !passes(limit.current)) return;
+  if (limit.kind.starts_with("pending_") && passes(limit.current - 1)) return;
+  const auto noted = std::ranges::find(decision.nearly_full, limit.kind, &FullLimit::kind);
+  if (noted == decision.nearly_full.end()) {
+    decision.nearly_full.push_back(limit);
+  } else {
+    noted->current = std::max(noted->current, limit.current);
+  }
+}
+void note_if_nearly_full(const Payload& payload, Decision& decision, const Context& context) {
+  note_if_nearly_full(measured(payload, context), decision);
 }
 
 Failure over_limit(const FullLimit& limit) {

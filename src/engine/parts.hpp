@@ -67,6 +67,11 @@ std::optional<std::pair<std::string, std::string>> not_addressed(
 
 // What keeps that payload out; nothing when it may be stored.
 std::optional<FullLimit> size_limit(const Payload& payload, const Context& context);
+
+// Notes in `decision` that it goes near a limit. What comes one by one is noted as it passes the
+// mark, not again for each that follows.
+void note_if_nearly_full(const FullLimit& limit, Decision& decision);
+void note_if_nearly_full(const Payload& payload, Decision& decision, const Context& context);
 inline bool too_large(const Payload& payload, const Context& context) {
   return size_limit(payload, context).has_value();
 }

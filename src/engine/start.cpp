@@ -41,6 +41,8 @@ void open_new(StartDecision& start, const StartCommand& command, const Run* befo
     deadline.subject = deadline_subject;
     start.decision.tasks.push_back(put(std::move(deadline)));
   }
+  note_if_nearly_full(command.hosted ? command.hosted->arguments : command.arguments,
+                      start.decision, context);
   start.decision.events.emplace_back(StartAccepted{std::move(facts), start.reply.outcome});
   if (command.hosted) return schedule_hosted(*command.hosted, std::move(event), start, context);
   start.decision.events.emplace_back(std::move(event));
@@ -144,6 +146,9 @@ SignalWithStart decide_signal_with_start(const Run* current, const StartCommand&
   }
   for (EventBody& event : received.decision.events) {
     begun.decision.events.push_back(std::move(event));
+  }
+  for (const FullLimit& limit : received.decision.nearly_full) {
+    note_if_nearly_full(limit, begun.decision);
   }
   begun.decision.wake = true;
   return both;

@@ -438,10 +438,13 @@ class WorkflowTask {
 
   // A limit ends the run, and says which.
   bool check(std::string_view kind, std::int64_t value, std::int64_t limit) {
-    if (limit <= 0 || value <= limit || closed_) return true;
+    const FullLimit full{kind, value, limit};
+    if (limit <= 0 || value <= limit || closed_) {
+      note_if_nearly_full(full, all_);
+      return true;
+    }
     over_limit_ = true;
-    close(WorkflowFailed{FailureId{context_.ids.ulid()}, "structural_limit",
-                         over_limit({kind, value, limit})});
+    close(WorkflowFailed{FailureId{context_.ids.ulid()}, "structural_limit", over_limit(full)});
     return false;
   }
   bool fits(const Payload& payload) {

@@ -132,7 +132,7 @@ Value structural_limits() {
                     {"memo_size_bytes", limits.memo_bytes},
                     {"search_attribute_size_bytes", limits.search_attribute_bytes},
                     {"history_transaction_size", limits.events_per_task},
-                    {"warning_threshold_percent", 80}};
+                    {"warning_threshold_percent", engine::warning_threshold_percent}};
 }
 
 Value written(std::string_view json) {
