@@ -76,6 +76,23 @@ TEST(AnsweredRequests, WhatIsCarriedIsAnsweredByTheRunThatHasItNow) {
   expect_again(third, renamed, second.run().id.view());
 }
 
+TEST(AnsweredRequests, AnIdThatNamedSomethingElseIsRefused) {
+  auto story = invoice();
+  story.when(named("r1", signal("approve")), at("09:01"))
+      .when(named("r1", signal("reject")), at("09:02"))
+      .then_rejected("request_id_conflict", "rejected_request_id_conflict", 3);
+  story.when(workflow_task({apply_signal("id2"), continue_as_new()}), at("09:03"));
+  next_run(story)
+      .when(named("r1", signal("reject")), at("09:11"))
+      .then_rejected("request_id_conflict", "rejected_request_id_conflict", 2);
+  auto other = update("discount");
+  other.any_name = true;
+  auto updated = invoice();
+  updated.when(named("r1", rename_any()), at("09:01"))
+      .when(named("r1", other), at("09:02"))
+      .then_rejected("request_id_conflict", "rejected_request_id_conflict", 3);
+}
+
 TEST(AnsweredRequests, OnlyTheNewestGoOn) {
   std::vector<Told> many{start_accepted(command("c1", 1)), workflow_started("invoice")};
   const auto count = static_cast<std::int64_t>(history::most_requests_carried) + 1;

@@ -19,16 +19,29 @@ const Contract* find_signal(const Declarations& declared, std::string_view name)
   return contract ? contract : find(declared.signals, any_signal);
 }
 
-// The answer to the same request when it was made before.
-std::optional<CommandOutcome> answered_before(const RunState& state, const std::string& request_id,
-                                              history::NamedRequest::Kind kind,
-                                              std::string outcome) {
-  if (request_id.empty()) return std::nullopt;
+const history::NamedRequest* find_request(const RunState& state, const std::string& request_id,
+                                          history::NamedRequest::Kind kind) {
+  if (request_id.empty()) return nullptr;
   const auto same = [&](const history::NamedRequest& known) {
     return known.request_id == request_id && known.kind == kind;
   };
   const auto known = std::ranges::find_if(state.requests, same);
-  if (known == state.requests.end()) return std::nullopt;
+  return known == state.requests.end() ? nullptr : &*known;
+}
+
+// Somebody asked for something else by that id: the answer from then would be about that.
+bool named_another(const RunState& state, const std::string& request_id,
+                   history::NamedRequest::Kind kind, std::string_view name) {
+  const auto* known = find_request(state, request_id, kind);
+  return known && !known->name.empty() && known->name != name;
+}
+
+// The answer to the same request when it was made before.
+std::optional<CommandOutcome> answered_before(const RunState& state, const std::string& request_id,
+                                              history::NamedRequest::Kind kind,
+                                              std::string outcome) {
+  const auto* known = find_request(state, request_id, kind);
+  if (!known) return std::nullopt;
   CommandOutcome before{true, std::move(outcome), {}, known->sequence, known->command};
   before.subject = known->subject;
   before.run_id = known->run_id;
@@ -89,7 +102,9 @@ CommandDecision decide_signal(const Run& run, const SignalCommand& command,
   CommandDecision result;
   const RunState& state = run.state;
   using Kind = history::NamedRequest::Kind;
-  if (auto before = answered_before(state, command.request_id, Kind::signal, "signal_received")) {
+  const bool another = named_another(state, command.request_id, Kind::signal, command.name);
+  if (auto before = answered_before(state, command.request_id, Kind::signal, "signal_received");
+      before && !another) {
     result.reply = *std::move(before);
     return result;
   }
@@ -109,6 +124,9 @@ CommandDecision decide_signal(const Run& run, const SignalCommand& command,
                        too_large(command.arguments, context) ? nullptr : &command.arguments);
     return result;
   };
+  if (another) {
+    return refuse(rejected(facts, "rejected_request_id_conflict", "request_id_conflict"));
+  }
   if (auto why = not_addressed(run, command.requested_run)) {
     return refuse(rejected(facts, why->first, why->second));
   }
@@ -154,8 +172,10 @@ CommandDecision decide_update(const Run& run, const UpdateCommand& command,
                               const Context& context) {
   CommandDecision result;
   const RunState& state = run.state;
-  if (auto before =
-          answered_before(state, command.request_id, history::NamedRequest::Kind::update, {})) {
+  using Kind = history::NamedRequest::Kind;
+  const bool another = named_another(state, command.request_id, Kind::update, command.name);
+  if (auto before = answered_before(state, command.request_id, Kind::update, {});
+      before && !another) {
     result.reply = *std::move(before);
     return result;
   }
@@ -179,6 +199,9 @@ CommandDecision decide_update(const Run& run, const UpdateCommand& command,
     result.reply.errors = std::move(errors);
     return result;
   };
+  if (another) {
+    return refuse(rejected(facts, "rejected_request_id_conflict", "request_id_conflict"));
+  }
   if (auto why = not_addressed(run, command.requested_run)) {
     return refuse(rejected(facts, why->first, why->second));
   }

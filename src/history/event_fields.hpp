@@ -42,6 +42,7 @@ void visit_fields(F& f, Is<NamedRequest> auto& r) {
   f("sequence", r.sequence);
   f("subject", r.subject, std::string{});
   f("workflow_run_id", r.run_id);
+  f("name", r.name, std::string{});
 }
 
 template <typename F>

@@ -190,7 +190,7 @@ class Apply {
   Result<void> operator()(const SignalReceived& e) {
     DW_TRY_VOID(command(e.command));
     if (e.command.source == "workflow") s.workflow_signals.push_back(e.command.id);
-    name(NamedRequest::Kind::signal, e.command, e.signal_id.str());
+    remember(NamedRequest::Kind::signal, e.command, e.signal_id.str(), e.name);
     s.signals.push_back({e.signal_id, e.command, e.name, e.arguments,
                          e.wait.empty() ? buffered_wait(e.command.id) : WaitId{e.wait},
                          event.recorded_at});
@@ -220,7 +220,7 @@ class Apply {
 
   Result<void> operator()(const UpdateAccepted& e) {
     DW_TRY_VOID(command(e.command));
-    name(NamedRequest::Kind::update, e.command, e.update_id.str());
+    remember(NamedRequest::Kind::update, e.command, e.update_id.str(), e.name);
     s.updates.push_back({e.update_id, e.command, e.name, e.arguments, false});
     return {};
   }
@@ -302,11 +302,11 @@ class Apply {
 
   Result<void> operator()(const RepairRequested& e) { return command(e.command); }
   Result<void> operator()(const CancelRequested& e) {
-    name(NamedRequest::Kind::cancel, e.command);
+    remember(NamedRequest::Kind::cancel, e.command);
     return command(e.command);
   }
   Result<void> operator()(const TerminateRequested& e) {
-    name(NamedRequest::Kind::terminate, e.command);
+    remember(NamedRequest::Kind::terminate, e.command);
     return command(e.command);
   }
 
@@ -356,9 +356,10 @@ class Apply {
  private:
   Error no(std::string_view why) const { return corrupt(s, event, why); }
 
-  void name(NamedRequest::Kind kind, const Command& c, std::string subject = {}) {
+  void remember(NamedRequest::Kind kind, const Command& c, std::string subject = {},
+                const std::string& name = {}) {
     if (c.request_id.empty()) return;
-    remember({kind, c.request_id, c.id, c.sequence, std::move(subject)});
+    remember({kind, c.request_id, c.id, c.sequence, std::move(subject), {}, name});
   }
   void remember(NamedRequest request) {
     if (s.requests.size() >= most_named_requests) s.requests.pop_front();

@@ -98,9 +98,9 @@ history::WorkflowStarted full_start() {
   event.execution_deadline = at("10:00");
   event.precedence = {2, "tenant-7", 3};
   using Kind = history::NamedRequest::Kind;
-  event.answered_requests =
-      history::NamedRequests{{Kind::update, "request-5", CommandId{"c5"}, 5, "u5", RunId{"run7"}},
-                             {Kind::cancel, "request-6", CommandId{"c6"}, 6, "", RunId{"run8"}}};
+  event.answered_requests = history::NamedRequests{
+      {Kind::update, "request-5", CommandId{"c5"}, 5, "u5", RunId{"run7"}, "rename"},
+      {Kind::cancel, "request-6", CommandId{"c6"}, 6, "", RunId{"run8"}}};
   return event;
 }
 
