@@ -43,12 +43,26 @@ struct Process {
   Dispatch dispatch;
 };
 
+// A disk that fills up, and is cleared.
+class Disk final : public store::MemoryStore {
+ public:
+  std::vector<store::CommitOutcome> commit(std::span<const store::Transition> batch) override {
+    if (!full) return MemoryStore::commit(batch);
+    const store::Failed failed{{ErrorCode::store_full, "no space left"}};
+    return std::vector<store::CommitOutcome>(batch.size(), failed);
+  }
+  bool full = false;
+};
+
 class RemoteActivity : public ::testing::Test, public OfferListener {
  protected:
   void restart() {
     process_.reset();
     process_ = std::make_unique<Process>(scheduler_, store_, clock_, *this);
   }
+
+  Disk& disk() { return store_; }
+  Offer take_offer() { return std::exchange(offered_, {}); }
 
   void pass(Duration time) {
     const Timestamp until = clock_.now() + time;
@@ -92,6 +106,19 @@ class RemoteActivity : public ::testing::Test, public OfferListener {
     return heard;
   }
 
+  Result<AttemptAnswer> finish(const ClaimedActivity& work) {
+    std::optional<Result<AttemptAnswer>> heard;
+    FinishActivityJob job;
+    job.outcome.attempt_id = work.activity.attempt_id;
+    job.outcome.outcome = *encode(Value{"done"});
+    job.task = work.task;
+    job.owner = "w1";
+    job.answer = [&](Result<AttemptAnswer> answer) { heard = std::move(answer); };
+    process_->dispatch.finish_activity(work.run, std::move(job));
+    pass(0s);
+    return heard ? *std::move(heard) : Error{ErrorCode::internal, "no answer"};
+  }
+
   std::size_t recorded_beats(const ClaimedActivity& work) {
     const auto loaded = store_.load_run(work.run.run_id, 0).value();
     const auto events = store::events_of(loaded->commits).value();
@@ -108,7 +135,7 @@ class RemoteActivity : public ::testing::Test, public OfferListener {
   machine::SimClock clock_{from_micros(1'770'000'000'000'000)};
   SeededRandom random_{1};
   machine::Scheduler scheduler_{clock_, random_, Duration::zero()};
-  store::MemoryStore store_;
+  Disk store_;
   Offer offered_;
   std::unique_ptr<Process> process_;
 };
@@ -123,6 +150,32 @@ TEST_F(RemoteActivity, IsNotTimedOutForHeartbeatsThatOnlyTheProcessBeforeHasHear
   EXPECT_TRUE(beat(work).recorded);
   pass(21s);
   EXPECT_FALSE(beat(work).recorded) << "silence counts as before";
+}
+
+TEST_F(RemoteActivity, WhoeverReportsToAFullStoreIsToldAndMayReportAgain) {
+  const auto work = taken(3600);
+  disk().full = true;
+  for (int i = 0; i < 3; ++i) {
+    const auto answer = finish(work);
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, ErrorCode::store_full);
+  }
+  disk().full = false;
+  const auto answer = finish(work);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_TRUE(answer->recorded);
+}
+
+TEST_F(RemoteActivity, WhoseResultAFullStoreCouldNotTakeIsGivenOutAgain) {
+  const auto work = taken(3600);
+  disk().full = true;
+  EXPECT_FALSE(finish(work));
+  disk().full = false;
+  take_offer();
+  pass(299s);
+  EXPECT_EQ(take_offer().activity, ActivityId{});
+  pass(60s);
+  EXPECT_EQ(take_offer().activity, work.activity.id) << "its worker has not come back in time";
 }
 
 TEST_F(RemoteActivity, IsRecordedSoonerOnlyWhenItGotOn) {

@@ -456,9 +456,11 @@ bool Shard::finish(Cell& cell, Build& build, InFlight& record, const FinishActiv
     }
     outcome.activity_id = activity->id;
   }
-  leases_.erase(outcome.attempt_id);
+  // Elsewhere it is held until its end is durable: if that fails, somebody has to notice.
+  if (!job.answer) leases_.erase(outcome.attempt_id);
   auto reply = engine::decide_finish_activity(cell.run, outcome, ctx);
   if (!reply.recorded) {
+    leases_.erase(outcome.attempt_id);
     spdlog::debug("late activity result ignored: {} run={}", reply.reason, cell.run.id.str());
     record.answer = AttemptAnswer{false, std::move(reply.reason)};
     return false;

@@ -197,6 +197,7 @@ class Shard final : public CommitListener {
   void won(InFlight& record);
   void again(InFlight record);
   void refuse(InFlight record, const Error& error);
+  void warn_of_retry(const Error& error, const RunId& run);
   void launch(const RunAddress& run, ActivityWork work);
   void tell_watchers(const RunAddress& run);
   void watch_update(const RunId& run, engine::CommandOutcome accepted, UpdateJob job);
@@ -242,6 +243,9 @@ class Shard final : public CommitListener {
   std::unordered_map<AttemptId, Lease> leases_;
   std::unordered_map<RunId, TaskLease> task_leases_;  // workflow tasks that workers elsewhere hold
   bool checks_task_leases_ = false;
+  // Commits that failed and are tried again: how many nobody was told of, and how long nobody is.
+  std::int64_t retries_ = 0;
+  Timestamp quiet_until_ = {};
   // Attempts are counted in memory: those of one process must not pass for those of the next.
   const std::string epoch_;
   // Ids that children asked for and a commit found in use. They stay so; what is forgotten is found

@@ -126,6 +126,7 @@ void Shard::won(InFlight& record) {
                             job.reply(claimed ? std::optional{std::move(*claimed)} : std::nullopt);
                           },
                           [&](FinishActivityJob& job) {
+                            leases_.erase(job.outcome.attempt_id);
                             if (!job.answer) return;
                             answer_with_next(record.run, taker, job.answer,
                                              std::get<AttemptAnswer>(std::move(record.answer)));
@@ -250,14 +251,19 @@ void Shard::refuse(InFlight record, const Error& error) {
   auto& job = std::get<RunJob>(record.job);
   const bool told = std::visit(
       [&]<typename Job>(Job& asked) {
-        if constexpr (requires { asked.reply; }) asked.reply(error);
-        if constexpr (std::same_as<Job, HeartbeatJob>) {
+        if constexpr (requires { asked.reply; }) {
+          asked.reply(error);
+          return true;
+        } else if constexpr (std::same_as<Job, FinishActivityJob>) {
+          // Whoever ran it elsewhere says it again; what ran here nobody else knows.
           if (asked.answer) asked.answer(error);
+          return static_cast<bool>(asked.answer);
+        } else if constexpr (std::same_as<Job, HeartbeatJob>) {
+          if (asked.answer) asked.answer(error);
+          return true;
+        } else {
+          return false;
         }
-        return requires {
-          asked.reply;
-        }
-        || std::same_as<Job, HeartbeatJob>;
       },
       job);
   if (told) return;
@@ -267,11 +273,9 @@ void Shard::refuse(InFlight record, const Error& error) {
   if (hopeless) {
     if (auto* delivery = std::get_if<DeliverJob>(&job); delivery && delivery->done)
       delivery->done();
-    if (auto* finish = std::get_if<FinishActivityJob>(&job); finish && finish->answer)
-      finish->answer(error);
     return;
   }
-  spdlog::warn("commit failed, trying again: {} run={}", error.message, record.run.run_id.str());
+  warn_of_retry(error, record.run.run_id);
   if (auto* delivery = std::get_if<DeliverJob>(&job);
       delivery && !engine::activity_of(delivery->task).empty()) {
     // Its slot was given back; it queues for one again, and whoever delivered it goes on.
@@ -284,6 +288,17 @@ void Shard::refuse(InFlight record, const Error& error) {
   parts_.executor.post_at(
       parts_.clock.now() + retry_delay,
       [this, run = record.run, job = std::move(job)]() mutable { perform(run, std::move(job)); });
+}
+
+// A full disk fails everything there is to do, ten times a second: one line tells of all of it.
+void Shard::warn_of_retry(const Error& error, const RunId& run) {
+  constexpr auto seldom = std::chrono::seconds{10};
+  ++retries_;
+  const Timestamp now = parts_.clock.now();
+  if (now < quiet_until_ && now + seldom >= quiet_until_) return;
+  quiet_until_ = now + seldom;
+  spdlog::warn("commit failed, trying again: {} run={} retries={}", error.message, run.view(),
+               std::exchange(retries_, 0));
 }
 
 }  // namespace dw::dispatch
