@@ -1,5 +1,6 @@
 #include "core/avro_codec.hpp"
 
+#include "core/assert.hpp"
 #include "core/utf8.hpp"
 #include "core/value_limits.hpp"
 
@@ -367,6 +368,13 @@ Result<void> check_avro(std::string_view bytes) {
   Decoder<Mode::check> decoder{DW_TRY(open_frame(bytes))};
   if (!decoder.read_datum(nullptr)) return decoder.error();
   return {};
+}
+
+Value::Kind kind_of_avro(std::string_view accepted) {
+  const auto frame = open_frame(accepted);
+  DW_ASSERT(frame && !frame->empty(), "what was accepted has a frame and a datum");
+  // A zig-zag number below eight: its first byte has all of it, however long it was written.
+  return static_cast<Value::Kind>((static_cast<unsigned char>(frame->front()) & 0x7f) >> 1);
 }
 
 }  // namespace dw

@@ -25,4 +25,7 @@ Result<Value> decode_avro(std::string_view bytes);
 // passes here, since a bad one that got in would fail each later replay.
 Result<void> check_avro(std::string_view bytes);
 
+// What kind of value it is that check_avro accepted.
+Value::Kind kind_of_avro(std::string_view accepted);
+
 }  // namespace dw

@@ -325,5 +325,12 @@ RC_GTEST_PROP(AvroProperty, DecodingAndCheckingAgreeOnDamagedBytes, ()) {
   if (!decoded) RC_ASSERT(decoded.error() == checked.error());
 }
 
+TEST(AvroKind, IsThatOfWhatWasAccepted) {
+  for (const Value& value : {Value{}, Value{true}, Value{7}, Value{1.5}, Value{Bytes{"x"}},
+                             Value{"x"}, Value{Value::Array{1}}, Value{Value::Map{{"a", 1}}}}) {
+    EXPECT_EQ(kind_of_avro(*encode_avro(value)), value.kind());
+  }
+}
+
 }  // namespace
 }  // namespace dw

@@ -238,7 +238,15 @@ class Placing {
       if (!command.group.empty()) {
         const auto& innermost = command.group.back();
         const std::int64_t shift = command.step - (innermost.base + innermost.index);
-        for (auto& group : command.group) group.base += shift;
+        for (auto& group : command.group) {
+          group.base += shift;
+          if (group.base < 1) {
+            return Error{ErrorCode::invalid_argument,
+                         fmt::format("run {}: step {} is member {} of a group of {} that would "
+                                     "begin before the first step",
+                                     run_.id.view(), command.step, group.index, group.size)};
+          }
+        }
       }
     }
     placed_.emplace_back(std::move(command));

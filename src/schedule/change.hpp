@@ -104,6 +104,7 @@ inline constexpr std::size_t most_calendars = 8;
 inline constexpr std::size_t longest_schedule_id = 128;
 inline constexpr std::size_t longest_schedule_name = 200;
 inline constexpr std::size_t longest_note = 1000;        // characters
+inline constexpr std::size_t longest_queue = 255;        // bytes, as where workers register
 inline constexpr std::size_t longest_memo = 256 * 1024;  // bytes of JSON
 
 }  // namespace dw::schedule

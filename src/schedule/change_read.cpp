@@ -1,5 +1,7 @@
 #include "schedule/change.hpp"
 
+#include "core/whole_number.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,8 +33,8 @@ class BodyReader {
   void take(std::string_view key, std::optional<std::int64_t>& into) {
     const auto* value = given(key);
     if (value == nullptr) return;
-    if (const auto* number = value->if_integer()) return void(into = *number);
-    wrong(std::string{key}, *value, "a whole number");
+    into = whole_number(*value);
+    if (!into) wrong(std::string{key}, *value, "a whole number");
   }
   void take(std::string_view key, bool& into) {
     const auto* value = given(key);

@@ -68,6 +68,10 @@ StartWorkflow read_start_workflow(Wish& wish, const Value& action) {
   }
   start.workflow_class = action_text(wish, action, "workflow_class");
   start.task_queue = action_text(wish, action, "task_queue");
+  if (start.task_queue.size() > longest_queue) {
+    wish.refuse("action.task_queue", "invalid_value", "is too long",
+                fmt::format("may have {} bytes, as those of workers", longest_queue));
+  }
   if (const auto* input = action.find("input")) start.input = *input;
   start.execution_timeout_seconds = action_seconds(wish, action, "execution_timeout_seconds");
   start.run_timeout_seconds = action_seconds(wish, action, "run_timeout_seconds");

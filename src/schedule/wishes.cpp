@@ -48,8 +48,16 @@ void apply_texts(Wish& wish, const ScheduleChange& change) {
                   fmt::format("may have {} characters", longest_note));
     }
   }
-  if (change.connection) schedule.connection = *change.connection;
-  if (change.queue) schedule.queue = *change.queue;
+  const auto apply_name = [&](std::string_view key, const std::optional<std::string>& given,
+                              std::optional<std::string>& kept) {
+    if (!given) return;
+    kept = given;
+    if (given->size() <= longest_queue) return;
+    wish.refuse(std::string{key}, "invalid_value", "is too long",
+                fmt::format("may have {} bytes", longest_queue));
+  };
+  apply_name("connection", change.connection, schedule.connection);
+  apply_name("queue", change.queue, schedule.queue);
 }
 
 void apply_calendars(Wish& wish, const ScheduleChange& change, const ChangeFacts& facts) {

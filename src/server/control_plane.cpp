@@ -13,7 +13,6 @@
 namespace dw::server {
 namespace {
 
-constexpr std::size_t longest_operation_name = 256;
 constexpr std::size_t longest_request_id = 255;
 constexpr auto update_patience = std::chrono::seconds{10};
 
@@ -120,20 +119,14 @@ Answer bad_arguments(const Call& call, Value errors) {
 // Names are for plain JSON: an envelope holds a list. What is kept elsewhere is for its reader.
 std::optional<Answer> not_a_list(const Call& call, const Payload& arguments) {
   const Value* input = call.field("input");
-  if (!input || !is_envelope(*input)) return std::nullopt;
-  const auto value = decode(arguments);
-  if (!value || value->if_array()) return std::nullopt;
-  return bad_arguments(
-      call, Value::Map{{"input", Value::Array{"an envelope must hold a list of arguments"}}});
+  if (!input || !is_envelope(*input) || holds_list(arguments)) return std::nullopt;
+  return bad_arguments(call, Value::Map{{"input", Value::Array{no_list_inside}}});
 }
 
 // Names are said in the path; anything printable of a sensible length will do.
 std::optional<Answer> bad_name(const Call& call) {
-  const auto name = call.match["name"];
-  const bool control = std::ranges::any_of(
-      name, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-  if (name.size() <= longest_operation_name && !control) return std::nullopt;
-  return invalid({{"name", Value::Array{"must be at most 256 bytes without control characters"}}});
+  if (is_operation_name(call.match["name"])) return std::nullopt;
+  return invalid({{"name", Value::Array{no_operation_name}}});
 }
 
 }  // namespace

@@ -78,11 +78,16 @@ engine::StartCommand read_start(Fields& fields, const Namespace& ns) {
 
 // An extension: `signal_name`, and `signal_input` as `input` is on the signal's own route.
 std::optional<engine::SignalCommand> read_signal(Fields& fields) {
+  if (!fields.field("signal_name") && !fields.field("signal_input")) return std::nullopt;
   engine::SignalCommand signal;
-  signal.name = fields.text("signal_name", 256);
+  signal.name = fields.required_text("signal_name", longest_operation_name);
+  if (!is_operation_name(signal.name)) fields.wrong("signal_name", no_operation_name);
   signal.source = "control_plane";
-  if (signal.name.empty()) return std::nullopt;
   signal.arguments = fields.arguments(Named::as_map, "signal_input");
+  const Value* input = fields.field("signal_input");
+  if (input && is_envelope(*input) && !holds_list(signal.arguments)) {
+    fields.wrong("signal_input", no_list_inside);
+  }
   return signal;
 }
 

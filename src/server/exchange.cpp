@@ -5,6 +5,8 @@
 #include "server/exchange_reports.hpp"
 #include "server/worker_tasks.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 
 namespace dw::server {
@@ -83,7 +85,12 @@ void Exchange::serve(Call call, Worker worker, Reply reply) {
   Fields fields{round->call};
   round->tasks = read_task_reports(fields, round->worker.worker_id);
   round->activities = read_activity_reports(fields);
-  round->heard_queries.resize(fields.list("query_tasks").size());
+  const auto& queries = fields.list("query_tasks");
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    const bool object = queries[i].if_map() != nullptr;
+    if (!object) fields.wrong(fmt::format("query_tasks.{}", i), "must be an object");
+  }
+  round->heard_queries.resize(queries.size());
   const auto patience = fields.whole("wait_milliseconds", 0, longest_wait).value_or(0);
   const bool drains = fields.flag("draining");
   if (const auto want = fields.object("want")) {
@@ -265,7 +272,7 @@ void Exchange::report_query(const RoundPtr& round, std::size_t index) {
   Call call;
   call.ns = round->call.ns;
   const Value& said = (*round->call.field("query_tasks")->if_array())[index];
-  if (said.if_map()) call.body = *said.if_map();
+  call.body = *said.if_map();
   call.body.emplace_back("lease_owner", round->worker.worker_id);
   const Value* id = said.find("query_task_id");
   std::string name = id && id->if_string() ? *id->if_string() : "";
@@ -336,7 +343,11 @@ void Exchange::claim(const RoundPtr& round, WorkKind kind, dispatch::Offer offer
     auto claimed = parts_.queries.claim_native(offer.task.id.str(), round->worker.worker_id);
     {
       const std::lock_guard lock{round->mutex};
-      if (claimed) round->next_queries.push_back(*std::move(claimed));
+      if (claimed) {
+        round->next_queries.push_back(*std::move(claimed));
+      } else {
+        ++round->wants(kind);
+      }
     }
     return settled(round);
   }
@@ -383,6 +394,10 @@ void Exchange::could_not_claim(const RoundPtr& round, WorkKind kind, const dispa
                                const Claimed& claimed) {
   parts_.matching.not_leased(kind, offer);
   if (!claimed && will_pass(claimed.error())) parts_.matching.offer_again(kind, offer);
+  if (claimed) {  // there is room left for another; where claims fail, the answer says so first
+    const std::lock_guard lock{round->mutex};
+    ++round->wants(kind);
+  }
   settled(round);
 }
 

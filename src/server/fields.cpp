@@ -4,26 +4,15 @@
 #include "core/base64.hpp"
 #include "core/external_payload.hpp"
 #include "core/payload_blob.hpp"
+#include "core/whole_number.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 
 namespace dw::server {
 namespace {
-
-// Some clients send digits as text.
-std::optional<std::int64_t> whole_number(const Value& value) {
-  if (const auto* number = value.if_integer()) return *number;
-  const auto* text = value.if_string();
-  if (!text || text->empty()) return std::nullopt;
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
-  if (error != std::errc{} || end != text->data() + text->size()) return std::nullopt;
-  return number;
-}
 
 // A bound that nobody can cross is not worth a word.
 std::string outside(std::int64_t least, std::int64_t most) {
@@ -139,7 +128,11 @@ Payload Fields::arguments(Named named, std::string_view name) {
   if (input->if_array()) return encoded(*input);
   const auto* object = input->if_map();
   if (!object) return wrong(name, "must be a list, an object or an envelope"), Payload{};
-  if (is_envelope(*input)) return envelope(name, *input);
+  if (is_envelope(*input)) {
+    Payload sent = envelope(name, *input);
+    if (named == Named::in_order && !holds_list(sent)) wrong(name, no_list_inside);
+    return sent;
+  }
   if (named == Named::as_map) return encoded(*input);
   Value::Array in_order;
   for (const auto& [key, value] : *object) in_order.push_back(value);
@@ -204,6 +197,11 @@ Payload read_envelope(const Value& value, std::string_view field, Value::Map& er
   return *std::move(payload);
 }
 
+bool holds_list(const Payload& payload) {
+  if (payload.bytes.empty() || find_external_reference(payload)) return true;
+  return kind_of_avro(payload.bytes) == Value::Kind::array;
+}
+
 Value envelope_of(const Payload& payload) {
   if (auto reference = find_external_reference(payload)) {
     return Value::Map{{"codec", payload.codec}, {"external_storage", *std::move(reference)}};
@@ -225,6 +223,12 @@ void write_envelope(JsonWriter& json, const Payload& payload) {
 Value projection_of(const Payload& payload) {
   auto value = decode(payload);
   return value ? *std::move(value) : Value{};
+}
+
+bool is_operation_name(std::string_view name) {
+  const bool control = std::ranges::any_of(
+      name, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  return name.size() <= longest_operation_name && !control;
 }
 
 }  // namespace dw::server

@@ -61,9 +61,19 @@ bool is_envelope(const Value& value);
 // The payload in an envelope. Every one that comes in is looked through, and what is wrong is noted
 // under the field, its codec or its blob, its code first; the payload is then empty.
 Payload read_envelope(const Value& value, std::string_view field, Value::Map& errors);
+// Whether that payload, read by these, is a list of arguments; what is kept elsewhere is for its
+// reader to say.
+bool holds_list(const Payload& payload);
+inline constexpr const char* no_list_inside = "an envelope must hold a list of arguments";
 Value envelope_of(const Payload& payload);
 void write_envelope(JsonWriter& json, const Payload& payload);  // likewise, as text
 // The JSON form of what is in it; null when nobody here can read it.
 Value projection_of(const Payload& payload);
+
+// What a signal, a query or an update may be called: anything printable of a sensible length.
+bool is_operation_name(std::string_view name);
+inline constexpr std::size_t longest_operation_name = 256;
+inline constexpr const char* no_operation_name =
+    "must be at most 256 bytes without control characters";
 
 }  // namespace dw::server

@@ -213,9 +213,17 @@ std::variant<QueryTasks::Asked, Answer> QueryTasks::settle(const Call& call) {
   const Report report{std::string{call.match["task"]}, fields.required_text("lease_owner", 255),
                       fields.required_whole("query_task_attempt", 1, INT32_MAX)};
   if (!fields.fine()) return fields.errors();
-  const std::lock_guard lock{mutex_};
-  const std::string_view fenced = fence(call.ns, report);
-  if (fenced.empty()) return std::move(take(report.id)->asked);
+  std::string_view fenced;
+  std::optional<Task> task;
+  {
+    const std::lock_guard lock{mutex_};
+    fenced = fence(call.ns, report);
+    if (fenced.empty()) task = take(report.id);
+  }
+  if (task) {
+    matching_.withdraw(WorkKind::query, task->offer);  // it may have been offered once more
+    return std::move(task->asked);
+  }
   return refusal(fenced == "query_task_not_found" ? 404 : 409, fenced,
                  fmt::format("query task {}: {}", report.id, advice_about_query(fenced)),
                  {{"query_task_id", report.id},
@@ -243,7 +251,9 @@ Answer QueryTasks::fail(const Call& call) {
   Outcome outcome;
   outcome.message = std::move(read.failure.message);
   const Value* reason = failure->find("reason");
-  outcome.reason = reason && reason->if_string() ? *reason->if_string() : "query_rejected";
+  outcome.reason = reason && reason->if_string() && !reason->if_string()->empty()
+                       ? *reason->if_string()
+                       : "query_rejected";
   outcome.status = status_of_failure(outcome.reason);
   if (const Value* errors = failure->find("validation_errors"); errors && errors->if_map()) {
     outcome.more = errors_of_arguments(*errors);

@@ -57,7 +57,9 @@ Payload payload_or(Fields& fields, std::string_view name, const Value& otherwise
 }
 
 Payload sent_arguments(Fields& command) {
-  return payload_or(command, "arguments", Value::Array{});
+  Payload sent = payload_or(command, "arguments", Value::Array{});
+  if (!holds_list(sent)) command.wrong("arguments", no_list_inside);
+  return sent;
 }
 
 // ---- groups

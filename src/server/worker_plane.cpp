@@ -12,11 +12,13 @@ namespace {
 
 constexpr std::size_t most_commands = 1'000;
 
-Answer too_many_commands(const Call& call, std::size_t count) {
+Answer too_many_commands(const Call& call, std::int64_t attempt, std::size_t count) {
   return refusal(422, "structural_limit_exceeded",
                  fmt::format("task {} was completed with {} commands, the limit is {}",
                              call.match["task"], count, most_commands),
-                 {{"outcome", "rejected"},
+                 {{"task_id", call.match["task"]},
+                  {"workflow_task_attempt", attempt},
+                  {"outcome", "rejected"},
                   {"recorded", false},
                   {"limit_kind", "command_batch_size"},
                   {"current_value", static_cast<std::int64_t>(count)},
@@ -191,8 +193,10 @@ void WorkerPlane::task_history(const SharedCall& call, Reply reply) {
   if (!fields.fine()) return reply(fields.errors());
   const auto page = native ? HistoryPage{} : parse_page_token(token);
   if (!page) {
-    return reply(refusal(400, "invalid_page_token",
-                         "the page token is not one that this server gave out; poll again"));
+    return reply(
+        refusal(400, "invalid_page_token",
+                "the page token is not one that this server gave out; poll again",
+                {{"task_id", call->match["task"]}, {"workflow_task_attempt", holder.attempt}}));
   }
   const auto read = [this, call, native, page = *page, wish, reply](const RunId& run) {
     const auto loaded = parts_.store.load_run(run);
@@ -246,7 +250,7 @@ void WorkerPlane::complete_task(const SharedCall& call, Reply reply) {
   fields.also_wrong(std::move(read.errors));
   if (!fields.fine()) return reply(fields.errors());
   if (read.commands.size() > most_commands) {
-    return reply(too_many_commands(*call, read.commands.size()));
+    return reply(too_many_commands(*call, job.holder.attempt, read.commands.size()));
   }
   job.commands = std::move(read.commands);
   job.describe = as_registered(parts_.workers);

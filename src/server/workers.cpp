@@ -95,8 +95,7 @@ Parameter parameter_in(Fields& fields) {
   parameter.variadic = fields.flag("variadic");
   parameter.allows_null = fields.flag("allows_null");
   // One that may be left out, though it has no default, is passed as null.
-  const Value* required = fields.field("required");
-  const bool optional = required && *required == Value{false};
+  const bool optional = !fields.flag("required") && fields.field("required");
   if (fields.flag("default_available") || (optional && !parameter.variadic)) {
     const Value* value = fields.field("default");
     parameter.default_value = value ? *value : Value{};

@@ -359,6 +359,24 @@ class Results(ExchangeTest):
         self.refused(self.control("POST", f"/workflows/wf/runs/nobody/query/x", {}), 404, "run_not_found")
 
 
+class Stale(ExchangeTest):
+    def test_work_that_is_gone_takes_no_room_from_work_that_is_not(self) -> None:
+        self.native()
+        for number in range(5):
+            self.start(f"gone-{number}")
+        for number in range(5):
+            self.close("terminate", f"gone-{number}")
+        with ThreadPoolExecutor() as callers:
+            asked = callers.submit(self.got, "workflow", want={"workflow_tasks": 5}, wait=50_000)
+            self.until_waiting()
+            self.start("here")
+            self.shows(asked.result(), workflow_id="here")
+
+    def test_what_is_no_report_is_refused(self) -> None:
+        self.native()
+        self.invalid(self.exchange(query_tasks=[1, None]), "query_tasks.0", "query_tasks.1")
+
+
 class SignalWithStart(ExchangeTest):
     def started_with(self, workflow_id: str, **more: Any) -> Answer:
         return self.control("POST", "/workflows", {"workflow_type": "hand.made", "workflow_id": workflow_id,
@@ -373,7 +391,9 @@ class SignalWithStart(ExchangeTest):
                                                             "StartAccepted", "SignalReceived"])
 
     def test_bad_arguments_start_nothing(self) -> None:
-        self.invalid(self.started_with("wf", signal_input=7), "signal_input")
+        for field, more in (("signal_input", {"signal_input": 7}), ("signal_input", {"signal_input": envelope(None)}),
+                            ("signal_name", {"signal_name": "a\0b"}), ("signal_name", {"signal_name": None})):
+            self.invalid(self.started_with("wf", **more), field)
         self.refused(self.control("GET", "/workflows/wf"), 404, "instance_not_found")
 
 

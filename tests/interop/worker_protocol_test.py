@@ -257,6 +257,8 @@ class WorkflowTasks(WireTest):
                 ("heartbeat_timeout", activity("greet", heartbeat_timeout=9, start_to_close_timeout=5)),
                 ("version", marker | {"max_supported": 3}),
                 ("message", {"type": "fail_workflow"}),
+                ("arguments", activity("greet") | {"arguments": envelope(None)}),
+                ("arguments", {"type": "continue_as_new", "arguments": envelope("ada")}),
                 ("result.codec", done() | {"result": {"codec": "json", "blob": "1"}}),
                 ("result.blob", done() | {"result": {"codec": "avro", "blob": "AAAA"}})):
             with self.subTest(path=path, command=command):
@@ -269,7 +271,9 @@ class WorkflowTasks(WireTest):
 
     def test_commands_that_do_not_go_together_change_nothing(self) -> None:
         task = self.started()
-        for commands in ([done(1), done(2)], [done(), activity("greet")],
+        late = {"parallel_group_id": "parallel-timers:1:6", "parallel_group_kind": "timer",
+                "parallel_group_base_sequence": 1, "parallel_group_size": 6, "parallel_group_index": 5}
+        for commands in ([done(1), done(2)], [done(), activity("greet")], [timer(60) | late],
                          [{"type": "fail_workflow", "message": "no"}, {"type": "continue_as_new"}]):
             self.refused(self.complete(task, *commands), 409, "invalid_commands", recorded=False,
                          task_id=task["task_id"], workflow_task_attempt=1)
@@ -278,7 +282,8 @@ class WorkflowTasks(WireTest):
 
     def test_more_commands_than_anyone_needs_are_refused(self) -> None:
         self.refused(self.complete(self.started(), *[noted(0)] * 1001), 422, "structural_limit_exceeded",
-                     outcome="rejected", limit_kind="command_batch_size", current_value=1001, configured_limit=1000)
+                     outcome="rejected", limit_kind="command_batch_size", current_value=1001, configured_limit=1000,
+                     workflow_task_attempt=1)
 
     def test_a_task_says_when_its_history_has_become_long(self) -> None:
         """By the leaves of its widest barrier, which is the soonest said."""
