@@ -67,5 +67,7 @@ std::string_view to_string(Value::Kind kind);
 // {"$type":"bytes","base64":"…"}. Whole numbers without fraction and exponent read as integers.
 std::string to_json(const Value& value);
 Result<Value> parse_json(std::string_view text);
+// Whether it is JSON at all, without the memory to read it.
+Result<void> check_json(std::string_view text);
 
 }  // namespace dw

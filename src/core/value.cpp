@@ -228,6 +228,57 @@ class ValueBuilder {
   std::optional<Error> refusal_;
 };
 
+// Lets everything by that is JSON, and keeps nothing.
+struct Onlooker {
+  static constexpr std::size_t max_object_size = static_cast<std::size_t>(-1);
+  static constexpr std::size_t max_array_size = static_cast<std::size_t>(-1);
+  static constexpr std::size_t max_key_size = static_cast<std::size_t>(-1);
+  static constexpr std::size_t max_string_size = static_cast<std::size_t>(-1);
+
+  using error_code = boost::json::error_code;
+  using string_view = boost::json::string_view;
+
+  static std::optional<Error> refusal() { return std::nullopt; }
+  bool on_document_begin(error_code&) { return true; }
+  bool on_document_end(error_code&) { return true; }
+  bool on_array_begin(error_code&) { return true; }
+  bool on_array_end(std::size_t, error_code&) { return true; }
+  bool on_object_begin(error_code&) { return true; }
+  bool on_object_end(std::size_t, error_code&) { return true; }
+  bool on_key_part(string_view, std::size_t, error_code&) { return true; }
+  bool on_key(string_view, std::size_t, error_code&) { return true; }
+  bool on_string_part(string_view, std::size_t, error_code&) { return true; }
+  bool on_string(string_view, std::size_t, error_code&) { return true; }
+  bool on_number_part(string_view, error_code&) { return true; }
+  bool on_int64(std::int64_t, string_view, error_code&) { return true; }
+  bool on_uint64(std::uint64_t, string_view, error_code&) { return true; }
+  bool on_double(double, string_view, error_code&) { return true; }
+  bool on_bool(bool, error_code&) { return true; }
+  bool on_null(error_code&) { return true; }
+  bool on_comment_part(string_view, error_code&) { return true; }
+  bool on_comment(string_view, error_code&) { return true; }
+};
+
+boost::json::parse_options json_options() {
+  boost::json::parse_options options;
+  options.max_depth = max_value_depth + 1;
+  return options;
+}
+
+// All of the text, and nothing behind it.
+template <typename Handler>
+Result<void> feed(boost::json::basic_parser<Handler>& parser, std::string_view text) {
+  boost::json::error_code ec;
+  const auto used = parser.write_some(false, text.data(), text.size(), ec);
+  if (const auto& refusal = parser.handler().refusal()) return *refusal;
+  if (!ec && used < text.size()) ec = boost::json::error::extra_data;
+  if (ec) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("not JSON: {} at byte {}", ec.message(), used)};
+  }
+  return {};
+}
+
 }  // namespace
 
 const Value* Value::find(std::string_view key) const {
@@ -276,18 +327,14 @@ std::string to_json(const Value& value) {
 }
 
 Result<Value> parse_json(std::string_view text) {
-  boost::json::parse_options options;
-  options.max_depth = max_value_depth + 1;
-  boost::json::basic_parser<ValueBuilder> parser{options};
-  boost::json::error_code ec;
-  const auto used = parser.write_some(false, text.data(), text.size(), ec);
-  if (const auto& refusal = parser.handler().refusal()) return *refusal;
-  if (!ec && used < text.size()) ec = boost::json::error::extra_data;
-  if (ec) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("not JSON: {} at byte {}", ec.message(), used)};
-  }
+  boost::json::basic_parser<ValueBuilder> parser{json_options()};
+  DW_TRY_VOID(feed(parser, text));
   return parser.handler().take();
+}
+
+Result<void> check_json(std::string_view text) {
+  boost::json::basic_parser<Onlooker> parser{json_options()};
+  return feed(parser, text);
 }
 
 }  // namespace dw

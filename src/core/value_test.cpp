@@ -140,5 +140,15 @@ RC_GTEST_PROP(ValueProperty, ComesBackFromJsonAsItWas, ()) {
   RC_ASSERT(*parsed == value);
 }
 
+TEST(CheckJson, AgreesWithReadingAboutWhatIsJson) {
+  for (const char* text : {"{}", "[1,2,{\"a\":[null,true,1.5e3,\"x\\n\"]}]", " 1 ", "\"\""}) {
+    EXPECT_TRUE(check_json(text)) << text;
+  }
+  for (const char* text : {"", "{", "[1,]", "{\"a\"}", "1 2", "nul", "\"\x01\""}) {
+    EXPECT_FALSE(check_json(text)) << text;
+    EXPECT_FALSE(parse_json(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace dw

@@ -135,7 +135,7 @@ Running::Running(Registry registry, Serving how)
                      validations_, how.lenient_run_closed}),
       desk_({std::move(how.auth), about(how),
              [this](std::string_view name) { return namespaces_.exists(name); },
-             how.http.max_body_bytes},
+             how.http.max_body_bytes, how.http.address},
             control_plane_, worker_plane_),
       observed_(observation(how)),
       http_(how.http, observed_) {
@@ -161,7 +161,12 @@ Running::Running(Registry registry, Serving how)
   });
   engine_->look_after_schedules(
       [this](engine::StartCommand& command) { control_plane_.describe_start(command); });
-  port_ = unwrap(http_.start());
+  try {
+    port_ = unwrap(http_.start());
+  } catch (...) {
+    stop({});  // threads are at work by now, with what goes next
+    throw;
+  }
 }
 
 void Running::stop(std::chrono::seconds patience) {

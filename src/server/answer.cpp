@@ -3,6 +3,8 @@
 #include "core/json_writer.hpp"
 #include "server/cluster_info.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -200,6 +202,11 @@ std::string_view reason_for(const Value::Map& errors) {
 }
 
 }  // namespace
+
+Answer broke_down(std::string_view request_id, const std::exception& failure) {
+  spdlog::error("a request's handler threw: {} request={}", failure.what(), request_id);
+  return refusal(500, "server_error", "the server failed; its log says why");
+}
 
 Answer invalid(Value::Map errors) {
   std::string message = "The request is not valid";

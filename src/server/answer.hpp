@@ -32,6 +32,9 @@ Answer refusal(int status, std::string_view reason, std::string message, Value::
 // 422 with one list of texts per field.
 Answer invalid(Value::Map errors);
 
+// 500, and a line in the log that says why.
+Answer broke_down(std::string_view request_id, const std::exception& failure);
+
 // What an operation on a workflow is about, for its envelope.
 struct Subject {
   Operation operation = Operation::list;

@@ -44,6 +44,18 @@ Result<Auth::Driver> parse_driver(std::string_view name) {
                fmt::format("'{}' is not an auth driver; use none, token or signature", name)};
 }
 
+bool means_this_machine(std::string_view host, std::string_view listens_as) {
+  if (host.starts_with('[')) return true;  // a number, or nothing that a browser sends
+  const auto alike = [](std::string_view left, std::string_view right) {
+    const auto low = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+    return std::ranges::equal(left, right, {}, low, low);
+  };
+  const std::string_view name = host.substr(0, host.rfind(':'));
+  const std::string_view last = name.substr(name.rfind('.') + 1);
+  return name.find_first_not_of("0123456789.") == std::string_view::npos ||
+         alike(last, "localhost") || alike(name, listens_as);
+}
+
 std::optional<Principal> authenticate(const Auth& auth, const Request& request) {
   if (auth.driver == Auth::Driver::none) return Principal{Role::admin, true, true};
   const bool signs = auth.driver == Auth::Driver::signature;

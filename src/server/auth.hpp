@@ -36,6 +36,11 @@ struct Principal {
   bool may(Roles allowed) const { return everything || allowed.include(role); }
 };
 
+// Whoever means this machine writes localhost, a number, or the name it listens as into the Host
+// header. A page in a browser whose own name was made to lead here writes that: where nobody is
+// asked for a credential, nothing else tells it from a person at this machine.
+bool means_this_machine(std::string_view host, std::string_view listens_as);
+
 // Absent: the credential is missing or wrong.
 std::optional<Principal> authenticate(const Auth& auth, const Request& request);
 

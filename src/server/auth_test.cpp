@@ -71,5 +71,16 @@ TEST(Auth, AnUnknownDriverIsRefusedByName) {
   EXPECT_EQ(parse_driver("magic").error().code, ErrorCode::invalid_argument);
 }
 
+TEST(MeansThisMachine, WhoWritesWhatOnlyThisMachineIsCalled) {
+  for (const char* host : {"", "localhost", "LocalHost:8080", "a.localhost:1", "127.0.0.1",
+                           "127.0.0.1:8080", "[::1]", "[::1]:8080", "Build-Box:8080"}) {
+    EXPECT_TRUE(means_this_machine(host, "build-box")) << host;
+  }
+  for (const char* host : {"evil.example", "evil.example:8080", "localhost.evil.example",
+                           "127.0.0.1.evil.example:80", "notlocalhost"}) {
+    EXPECT_FALSE(means_this_machine(host, "build-box")) << host;
+  }
+}
+
 }  // namespace
 }  // namespace dw::server

@@ -140,7 +140,10 @@ void FrontDesk::handle(Request request, Respond respond) {
   const Plane plane = call.match.plane;
   Subject subject = subject_of(call.match);
   if (auto no = refused(request, call.match, call)) {
-    return respond(finished(*std::move(no), plane, subject, options_.about.compression));
+    const bool names_methods = no->status == 405;
+    auto response = finished(*std::move(no), plane, subject, options_.about.compression);
+    if (names_methods) response.headers.push_back({"Allow", call.match.allowed});
+    return respond(std::move(response));
   }
   if (call.operation() == Operation::cluster_info) {
     return respond({200, {{"Content-Type", "application/json"}}, cluster_info_});
@@ -161,9 +164,7 @@ void FrontDesk::handle(Request request, Respond respond) {
   try {
     service.serve(std::move(call), reply);
   } catch (const std::exception& failure) {
-    spdlog::error("a request's handler threw: {} request={}", failure.what(),
-                  request.header(request_id_header));
-    reply(refusal(500, "server_error", "the server failed; its log says why"));
+    reply(broke_down(request.header(request_id_header), failure));
   }
 }
 
@@ -177,15 +178,17 @@ std::optional<Answer> FrontDesk::refused(const Request& request, const Match& ma
     }
     return refusal(404, "not_found", fmt::format("there is nothing at {}", request.target));
   }
+  // What strangers send is looked at, not read: that takes time, and memory many times its length.
+  auto stranger = unwelcome(request, call);
   std::optional<Value> body;
-  if (auto no = misread(request, body)) return no;
-  if (auto no = unwelcome(request, call)) return no;
+  if (auto no = misread(request, stranger ? nullptr : &body)) return no;
+  if (stranger) return stranger;
   if (auto no = misaddressed(request, match, call)) return no;
   return take_body(std::move(body), call.body);
 }
 
-// Size, media type, syntax.
-std::optional<Answer> FrontDesk::misread(const Request& request, std::optional<Value>& body) const {
+// Size, media type, syntax; then the body, where somebody wants it.
+std::optional<Answer> FrontDesk::misread(const Request& request, std::optional<Value>* body) const {
   if (request.too_large || request.body.size() > options_.max_payload_bytes) {
     return refusal(413, "payload_too_large",
                    fmt::format("the body is longer than {} bytes", options_.max_payload_bytes),
@@ -197,12 +200,17 @@ std::optional<Answer> FrontDesk::misread(const Request& request, std::optional<V
         415, "unsupported_media_type", "the body must be JSON, and its Content-Type must say so",
         {{"accepted_content_types", Value::Array{"application/json", "application/*+json"}}});
   }
-  auto parsed = parse_json(request.body);
-  if (!parsed) {
+  const auto malformed = [](const Error& error) {
     return refusal(400, "malformed_json", "the body is not valid JSON",
-                   {{"json_error", parsed.error().message}});
+                   {{"json_error", error.message}});
+  };
+  if (!body) {
+    const auto checked = check_json(request.body);
+    return checked ? std::nullopt : std::optional{malformed(checked.error())};
   }
-  body = *std::move(parsed);
+  auto parsed = parse_json(request.body);
+  if (!parsed) return malformed(parsed.error());
+  *body = *std::move(parsed);
   return {};
 }
 
@@ -214,6 +222,14 @@ std::optional<Answer> FrontDesk::unwelcome(const Request& request, Call& call) c
     return refusal(500, "server_error",
                    "this server has no credentials to compare with; set DW_AUTH_TOKEN, or "
                    "DW_AUTH_DRIVER=none on a loopback address");
+  }
+  const std::string_view host = request.header("Host");
+  if (auth->driver == Auth::Driver::none && !means_this_machine(host, options_.listens_as)) {
+    return refusal(403, "forbidden",
+                   fmt::format("this server asks nobody who they are and is for its own machine, "
+                               "and '{}' may be anybody's name for it; use localhost or its "
+                               "number, or set DW_AUTH_TOKEN",
+                               host));
   }
   const auto principal = authenticate(*auth, request);
   if (!principal) {
@@ -238,6 +254,10 @@ std::optional<Answer> FrontDesk::misaddressed(const Request& request, const Matc
                                               Call& call) const {
   if (match.plane == Plane::open || match.plane == Plane::discovery) return {};
   if (auto no = wrong_version(request, match.plane)) return no;
+  if (const auto parameter = unreadable_parameter(call.query)) {
+    return invalid({{std::string{*parameter},
+                     Value::Array{"must be UTF-8 with percent escapes of two hex digits"}}});
+  }
   if (match.route->pattern.starts_with("namespaces")) return {};
   std::string named = lower(trimmed(request.header("X-Namespace")));
   if (named.empty()) named = lower(call.parameter("namespace").value_or(""));

@@ -52,6 +52,7 @@ struct DeskOptions {
   About about;
   std::function<bool(std::string_view name)> namespace_exists;
   std::size_t max_payload_bytes = 2 * 1024 * 1024;
+  std::string listens_as = {};  // the name or number it was told
 };
 
 class FrontDesk final : public Handler {
@@ -65,7 +66,7 @@ class FrontDesk final : public Handler {
 
  private:
   std::optional<Answer> refused(const Request& request, const Match& match, Call& call) const;
-  std::optional<Answer> misread(const Request& request, std::optional<Value>& body) const;
+  std::optional<Answer> misread(const Request& request, std::optional<Value>* body) const;
   std::optional<Answer> unwelcome(const Request& request, Call& call) const;
   std::optional<Answer> misaddressed(const Request& request, const Match& match, Call& call) const;
 

@@ -54,6 +54,10 @@ class AtTheDesk : public ::testing::Test {
              {"Content-Type", "application/json"}},
             std::move(json)};
   }
+  static std::string header(const Response& response, std::string_view name) {
+    const auto found = std::ranges::find(response.headers, name, &Header::name);
+    return found == response.headers.end() ? "(absent)" : found->value;
+  }
   void expect_refused(const Response& response, int status, std::string_view reason) {
     EXPECT_EQ(response.status, status) << response.body;
     EXPECT_EQ(text(response, "reason"), reason);
@@ -144,6 +148,7 @@ TEST_F(AtTheDesk, ATypoIsNotFoundAndAnotherVerbNotAllowed) {
   wrong.method = "PUT";
   const auto response = ask(wrong);
   expect_refused(response, 405, "method_not_allowed");
+  EXPECT_EQ(header(response, "Allow"), "POST");
   EXPECT_NE(body(response).find("control_plane"), nullptr);
 }
 
@@ -158,6 +163,28 @@ TEST_F(AtTheDesk, ChecksSizeTypeAndSyntaxBeforeItAsksWho) {
   form.headers.pop_back();
   expect_refused(ask(form), 415, "unsupported_media_type");
   expect_refused(ask(post(approve, "{")), 400, "malformed_json");
+  auto stranger = post(approve, "[1,");
+  stranger.headers[0].value = "Bearer x";
+  expect_refused(ask(stranger), 400, "malformed_json");
+}
+
+TEST_F(AtTheDesk, WhoAsksForNobodysCredentialIsMeantForItsOwnMachine) {
+  options.auth = {.driver = Auth::Driver::none};
+  auto rebound = post(approve);
+  rebound.headers.push_back({"Host", "evil.example:8080"});
+  expect_refused(ask(rebound), 403, "forbidden");
+  for (const char* host : {"localhost:8080", "127.0.0.1:8080", "[::1]:8080"}) {
+    auto request = post(approve);
+    request.headers.push_back({"Host", host});
+    EXPECT_EQ(ask(request).status, 202) << host;
+  }
+}
+
+TEST_F(AtTheDesk, WhatCannotBeDecodedIsNotOverlooked) {
+  // Overlooked, the first would be done in the default namespace.
+  for (const char* query : {"?namespace=b%", "?namespace=%zz", "?wai%t=1", "?reason=%ff"}) {
+    expect_refused(ask(post(approve + query)), 422, "validation_failed");
+  }
 }
 
 TEST_F(AtTheDesk, WhatABodyMustBeIsToldToThoseWhoMayAsk) {

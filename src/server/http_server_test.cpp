@@ -255,8 +255,8 @@ TEST_F(HttpServerTest, HandsOverWhatWasSent) {
 TEST_F(HttpServerTest, TakesARequestInAnyPiecesAndChunks) {
   start();
   Client client{port_};
-  for (const char* piece : {"POST /ec", "ho HTTP/1.1\r\nTransfer-Enc", "oding: chunked\r\n\r\n3",
-                            "\r\nabc\r\n2\r", "\nde\r\n0\r\n", "\r\n"}) {
+  for (const char* piece : {"POST /ec", "ho HTTP/1.1\r\nHost: dw\r\nTransfer-Enc",
+                            "oding: chunked\r\n\r\n3", "\r\nabc\r\n2\r", "\nde\r\n0\r\n", "\r\n"}) {
     ASSERT_TRUE(client.send(piece));
   }
   EXPECT_EQ(client.read_answer().body, "abcde");
@@ -329,8 +329,10 @@ TEST_F(HttpServerTest, AThrowingHandlerIsAnsweredForWith500) {
 TEST_F(HttpServerTest, DoesNotReadABodyOverTheLimit) {
   start({.max_body_bytes = 10});
   for (const std::string& request :
-       {"POST /big HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n" + std::string(50'000, 'x'),
-        "POST /big HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n123456\r\n6\r\n123456\r\n" +
+       {"POST /big HTTP/1.1\r\nHost: dw\r\nContent-Length: 1000000\r\n\r\n" +
+            std::string(50'000, 'x'),
+        "POST /big HTTP/1.1\r\nHost: dw\r\nTransfer-Encoding: "
+        "chunked\r\n\r\n6\r\n123456\r\n6\r\n123456\r\n" +
             std::string(50'000, 'x')}) {
     Client client{port_};
     client.send(request);
@@ -352,8 +354,11 @@ TEST_F(HttpServerTest, WhatIsNotHttpGets400) {
   start();
   for (const char* request :
        {"what is this?\r\n\r\n", "GET / HTTP/2.0\r\n\r\n", "\x16\x03\x01\x02",
-        "POST /echo HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n",
-        "POST /echo HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"}) {
+        "POST /echo HTTP/1.1\r\nHost: dw\r\nTransfer-Encoding: gzip\r\n\r\n",
+        "GET /echo HTTP/1.1\r\n\r\n", "GET /echo HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+
+        "POST /echo HTTP/1.1\r\nHost: dw\r\nContent-Length: 1\r\nTransfer-Encoding: "
+        "chunked\r\n\r\n"}) {
     Client client{port_};
     const auto answer = client.ask(request);
     EXPECT_EQ(answer.status(), 400) << request;
@@ -367,8 +372,9 @@ TEST_F(HttpServerTest, TooMuchHeadGets431) {
   start({.max_header_bytes = 1000});
   const std::string much(100'000, 'x');
   for (const std::string& request :
-       {"GET /echo HTTP/1.1\r\nX-Much: " + much + "\r\n\r\n", "GET /" + much + " HTTP/1.1\r\n\r\n",
-        "POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3;" + much}) {
+       {"GET /echo HTTP/1.1\r\nHost: dw\r\nX-Much: " + much + "\r\n\r\n",
+        "GET /" + much + " HTTP/1.1\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nHost: dw\r\nTransfer-Encoding: chunked\r\n\r\n3;" + much}) {
     Client client{port_};
     const auto answer = client.ask(request);
     EXPECT_EQ(answer.status(), 431) << request.substr(0, 60);
@@ -379,7 +385,8 @@ TEST_F(HttpServerTest, TooMuchHeadGets431) {
 
 TEST_F(HttpServerTest, ARequestThatDoesNotArriveGets408) {
   start({.header_timeout = 20ms});
-  for (const char* part : {"GET / HT", "POST /echo HTTP/1.1\r\nContent-Length: 5\r\n\r\nab"}) {
+  for (const char* part :
+       {"GET / HT", "POST /echo HTTP/1.1\r\nHost: dw\r\nContent-Length: 5\r\n\r\nab"}) {
     Client client{port_};
     const auto answer = client.ask(part);
     EXPECT_EQ(answer.status(), 408) << part;
@@ -398,7 +405,7 @@ TEST_F(HttpServerTest, AnIdleConnectionIsClosedWithoutAWord) {
 TEST_F(HttpServerTest, HeadGetsTheHeadAlone) {
   start();
   Client client{port_};
-  client.send("HEAD /poll HTTP/1.1\r\n\r\n");
+  client.send("HEAD /poll HTTP/1.1\r\nHost: dw\r\n\r\n");
   reception_.next_visit().respond(ok("not shown"));
   EXPECT_THAT(client.read_head(), HasSubstr("Content-Length: 9\r\n"));
   EXPECT_EQ(client.ask(post("/echo", "shown")).body, "shown");
@@ -416,7 +423,8 @@ TEST_F(HttpServerTest, NoContentHasNoLength) {
 TEST_F(HttpServerTest, AsksForTheBodyOfWhoeverWaitsToBeAsked) {
   start();
   Client client{port_};
-  client.send("POST /echo HTTP/1.1\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+  client.send(
+      "POST /echo HTTP/1.1\r\nHost: dw\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
   EXPECT_EQ(client.read_head(), "HTTP/1.1 100 Continue\r\n\r\n");
   EXPECT_EQ(client.ask("body").body, "body");
 }

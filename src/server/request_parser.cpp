@@ -79,6 +79,11 @@ RequestParser::Found RequestParser::parse(std::string_view bytes, const HttpOpti
     if (is_encoded_otherwise(parser)) {
       return Refusal{400, "bad_request", "chunked is the only Transfer-Encoding taken here"};
     }
+    // Who reads another one than we do would take the request for another's.
+    const auto hosts = parser.get().count(http::field::host);
+    if (hosts > 1 || (hosts == 0 && parser.get().version() > 10)) {
+      return Refusal{400, "bad_request", "a request names one Host"};
+    }
     under_way_->read_headers();
     if (!on_head()) return Stopped{};
   }

@@ -7,7 +7,7 @@ namespace dw::server {
 namespace {
 
 const std::string chunked_head =
-    "POST /a HTTP/1.1\r\nX-Key: 1\r\nTransfer-Encoding: chunked\r\n\r\n";
+    "POST /a HTTP/1.1\r\nHost: dw\r\nX-Key: 1\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 // What is found in these pieces, in a word: "200 body", or the refusal.
 std::string found_in(std::initializer_list<std::string> pieces) {
@@ -28,26 +28,27 @@ std::string found_in(std::initializer_list<std::string> pieces) {
 
 TEST(RequestParser, TakesTheEndOfAnEmptyBodyByteByByte) {
   EXPECT_EQ(found_in({chunked_head, "0\r\n", "\r"}), "more");
-  EXPECT_EQ(found_in({chunked_head, "0\r\n", "\r", "\n"}), "200  X-Key Transfer-Encoding");
-  EXPECT_EQ(found_in({chunked_head, "0", "\r", "\n", "\r", "\n"}), "200  X-Key Transfer-Encoding");
-  EXPECT_EQ(found_in({chunked_head + "0\r\n\r", "\n"}), "200  X-Key Transfer-Encoding");
+  EXPECT_EQ(found_in({chunked_head, "0\r\n", "\r", "\n"}), "200  Host X-Key Transfer-Encoding");
+  EXPECT_EQ(found_in({chunked_head, "0", "\r", "\n", "\r", "\n"}), "200  Host X-Key Transfer-Encoding");
+  EXPECT_EQ(found_in({chunked_head + "0\r\n\r", "\n"}), "200  Host X-Key Transfer-Encoding");
 }
 
 TEST(RequestParser, WhatComesBehindABodyIsNoHeader) {
   EXPECT_EQ(found_in({chunked_head, "2\r\n{}\r\n", "0\r\nX-Key: 2\r\nX-More: 3\r\n\r\n"}),
-            "200 {} X-Key Transfer-Encoding");
+            "200 {} Host X-Key Transfer-Encoding");
 }
 
 TEST(RequestParser, TakesNoOtherTransferEncodingThanChunkedAlone) {
   for (const char* encoding : {"gzip, chunked", "gzip", "chunked, chunked"}) {
-    EXPECT_EQ(
-        found_in({fmt::format("POST /a HTTP/1.1\r\nTransfer-Encoding: {}\r\n\r\n", encoding)}),
-        "400 bad_request")
+    EXPECT_EQ(found_in({fmt::format("POST /a HTTP/1.1\r\nHost: dw\r\nTransfer-Encoding: {}\r\n\r\n",
+                                    encoding)}),
+              "400 bad_request")
         << encoding;
   }
-  EXPECT_EQ(found_in({"POST /a HTTP/1.1\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: "
-                      "chunked\r\n\r\n"}),
-            "400 bad_request");
+  EXPECT_EQ(
+      found_in({"POST /a HTTP/1.1\r\nHost: dw\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: "
+                "chunked\r\n\r\n"}),
+      "400 bad_request");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "server/routes.hpp"
 
+#include "core/utf8.hpp"
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -245,6 +247,10 @@ std::optional<Path> parse_path(std::string_view target) {
   Path path;
   std::string_view rest = next_part(target, '?');
   path.query = target;
+  // In full, as to a proxy: http://host/path.
+  if (const auto scheme = rest.find("://"); scheme != std::string_view::npos && rest[0] != '/') {
+    rest = rest.substr(std::min(rest.find('/', scheme + 3), rest.size()));
+  }
   if (!rest.starts_with('/')) return std::nullopt;
   rest.remove_prefix(1);
   if (next_part(rest, '/') != "api") return std::nullopt;
@@ -252,7 +258,7 @@ std::optional<Path> parse_path(std::string_view target) {
   while (!rest.empty()) {
     const auto written = next_part(rest, '/');
     auto segment = unescaped(written, false);
-    path.sound = path.sound && segment;
+    path.sound = path.sound && segment && is_utf8(*segment);
     path.segments.push_back(segment ? *std::move(segment) : std::string{written});
   }
   return path;
@@ -267,6 +273,7 @@ std::string_view Match::operator[](std::string_view name) const {
 
 Match match(std::string_view method, const Path& path) {
   Match found;
+  if (method == "HEAD") method = "GET";  // whoever writes the answer leaves the body out
   if (path.segments.empty()) return found;
   const std::string& first = path.segments.front();
   if (first == "workflows") found.plane = Plane::workflows;
@@ -275,6 +282,10 @@ Match match(std::string_view method, const Path& path) {
     if (!fits(trail, path.segments)) continue;
     const Route& route = *trail.route;
     const bool asked_for = route.method == method;
+    if (!asked_for) {
+      found.allowed += found.allowed.empty() ? "" : ", ";
+      found.allowed += route.method == "GET" ? "GET, HEAD" : route.method;
+    }
     if (found.nearest && !asked_for) continue;
     found.nearest = &route;
     found.plane = route.plane;
@@ -300,6 +311,19 @@ std::optional<std::string> query_value(std::string_view query, std::string_view 
     std::string_view pair = next_part(query, '&');
     const auto key = unescaped(next_part(pair, '='), true);
     if (key && *key == name) return unescaped(pair, true);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string_view> unreadable_parameter(std::string_view query) {
+  const auto reads = [](std::string_view text) {
+    const auto plain = unescaped(text, true);
+    return plain && is_utf8(*plain);
+  };
+  while (!query.empty()) {
+    std::string_view pair = next_part(query, '&');
+    const auto key = next_part(pair, '=');
+    if (!reads(key) || !reads(pair)) return key;
   }
   return std::nullopt;
 }

@@ -167,7 +167,8 @@ struct Match {
   const Route* nearest = nullptr;  // of this path: that route, or one with another method
   std::vector<std::pair<std::string_view, std::string>> captured;  // {name} → its segment
   bool known_path = false;                                         // with another method
-  Plane plane = Plane::control;                                    // of the path, known or not
+  std::string allowed = {};      // those methods, as Allow has them
+  Plane plane = Plane::control;  // of the path, known or not
 
   // The segment captured as that name; empty when there is none.
   std::string_view operator[](std::string_view name) const;
@@ -178,6 +179,9 @@ Match match(std::string_view method, std::string_view target);
 
 // The first value of that name in a query, decoded; absent when it is not there.
 std::optional<std::string> query_value(std::string_view query, std::string_view name);
+// The first whose name or value cannot be decoded, as it was written. To overlook one would be to
+// do something else than was asked, and to something else.
+std::optional<std::string_view> unreadable_parameter(std::string_view query);
 // Every name in a query, decoded, in the order they were written.
 std::vector<std::string> query_names(std::string_view query);
 

@@ -70,7 +70,7 @@ TEST(Routes, AQueryIsNoPartOfThePath) {
 }
 
 TEST(Routes, OtherTargetsAreNoPaths) {
-  for (const auto* target : {"", "*", "/", "/apis/x", "http://host/api/health"}) {
+  for (const auto* target : {"", "*", "/", "/apis/x", "http://host"}) {
     EXPECT_FALSE(parse_path(target)) << target;
   }
 }
@@ -102,6 +102,34 @@ TEST(QueryValue, IsTheFirstOfItsNameDecoded) {
   EXPECT_EQ(query_value("a=1&b", "b"), "");
   EXPECT_EQ(query_value("a=1", "b"), std::nullopt);
   EXPECT_EQ(query_value("a=%", "a"), std::nullopt);
+}
+
+TEST(Match, OneThatAsksForTheHeadAloneIsToldThatOfTheWhole) {
+  const auto found = match("HEAD", "/api/health");
+  ASSERT_NE(found.route, nullptr);
+  EXPECT_EQ(found.route->operation, Operation::health);
+}
+
+TEST(Match, SaysWhichMethodsThereAre) {
+  EXPECT_EQ(match("PATCH", "/api/namespaces").allowed, "GET, HEAD, POST");
+  EXPECT_EQ(match("GET", "/api/nothing").allowed, "");
+}
+
+TEST(Match, TakesTargetsThatNameTheServer) {
+  EXPECT_NE(match("GET", "http://127.0.0.1:8080/api/health?x=1").route, nullptr);
+  EXPECT_EQ(match("GET", "http://127.0.0.1:8080").route, nullptr);
+  EXPECT_EQ(match("GET", "/x://api/health").route, nullptr);
+}
+
+TEST(Match, NoNameIsHalfACharacter) {
+  EXPECT_EQ(match("POST", "/api/workflows/w/signal/a%ffb").route, nullptr);
+}
+
+TEST(Query, TellsWhatCannotBeRead) {
+  EXPECT_EQ(unreadable_parameter("a=1&b=x%20y+z"), std::nullopt);
+  EXPECT_EQ(unreadable_parameter("a=1&b=%"), "b");
+  EXPECT_EQ(unreadable_parameter("a=1&%b=1"), "%b");
+  EXPECT_EQ(unreadable_parameter("a=%c3%28"), "a");
 }
 
 }  // namespace

@@ -82,6 +82,10 @@ void Schedules::attach_calendar(const Call& call, Reply reply) {
 
 void Schedules::detach_calendar(const Call& call, Reply reply) {
   const std::string id = call.parameter("calendar_id").value_or("");
+  // Left out it means all of them; left empty it is somebody's mistake.
+  if (id.empty() && call.parameter("calendar_id")) {
+    return reply(invalid({{"calendar_id", Value::Array{"must name a calendar, or be left out"}}}));
+  }
   schedule::ScheduleChange wish;
   wish.calendar_ids.emplace();
   change_guard(

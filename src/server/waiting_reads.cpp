@@ -15,7 +15,11 @@ void WaitingReads::post(const Call& call, Reply reply, std::function<void(Reply 
                 read = std::move(read)]() mutable {
     --waiting_;
     if (client.hung_up()) return reply(refusal(503, "unavailable", "the caller hung up"));
-    read(std::move(reply));
+    try {
+      read(reply);
+    } catch (const std::exception& failure) {
+      reply(broke_down(client.caller.request_id, failure));
+    }
   });
 }
 

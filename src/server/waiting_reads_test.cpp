@@ -50,6 +50,15 @@ TEST_F(WaitingReadsTest, ThereIsRoomAgainOnceTheyHaveBeenReadFor) {
   EXPECT_EQ(answers_, (std::map<int, std::size_t>{{200, 1}}));
 }
 
+TEST_F(WaitingReadsTest, AReadThatThrowsEndsThatRequestAndNothingElse) {
+  reads_.post(
+      {}, [this](const Answer& answer) { ++answers_[answer.status]; },
+      [](const Reply&) { throw std::runtime_error{"out of memory"}; });
+  ask();
+  reader_.read_all();
+  EXPECT_EQ(answers_, (std::map<int, std::size_t>{{200, 1}, {500, 1}}));
+}
+
 TEST_F(WaitingReadsTest, WhoeverHungUpIsNotReadFor) {
   auto connection = std::make_shared<int>(0);
   Call call;
