@@ -1,14 +1,22 @@
 // What is there: read from the store, computed when asked for.
+#include "core/whole_number.hpp"
 #include "server/addressed.hpp"
 #include "server/control_plane.hpp"
+#include "server/page_token.hpp"
 #include "server/run_detail.hpp"
 #include "server/run_export.hpp"
 #include "server/run_look.hpp"
 #include "server/workflow_list.hpp"
 #include "store/derived.hpp"
 
+#include <fmt/format.h>
+
 namespace dw::server {
 namespace {
+
+// Each is read from its history. One that continued as new every minute has more than anybody reads
+// at once; its newest come first, page by page.
+constexpr std::int64_t most_runs = 500;
 
 // A run with the rows that stand beside it, at this moment.
 struct Seen {
@@ -62,29 +70,44 @@ Answer ControlPlane::list_runs(const Call& call) {
   const auto instance = parts_.store.find_instance(instance_of(call));
   if (!instance) return failed(instance.error(), call);
   if (!*instance || !(*instance)->current_run) return no_such_instance(call);
-  Value::Array runs;
+  const std::string of_this = fingerprint_of({call.ns.view(), call.match["workflow"]});
   store::RunFilter filter{.ns = call.ns,
-                          .instance_id = InstanceId{std::string{call.match["workflow"]}}};
-  for (;;) {
-    const auto rows = parts_.store.list_runs(filter);
-    if (!rows) return failed(rows.error(), call);
-    for (const store::RunRow& row : *rows) {
-      filter.before = row.run_id;
-      const auto loaded = parts_.store.load_run(row.run_id);
-      if (!loaded) return failed(loaded.error(), call);
-      if (!*loaded) continue;
-      const auto seen =
-          look_at(parts_.store, **loaded, *(*instance)->current_run, parts_.clock.now());
-      if (!seen) return failed(seen.error(), call);
-      runs.emplace_back(run_item(views::summarize(seen->account, seen->sight), seen->account));
+                          .instance_id = InstanceId{std::string{call.match["workflow"]}},
+                          .limit = static_cast<std::size_t>(most_runs)};
+  if (const auto size = call.parameter("page_size"); size && !size->empty()) {
+    const auto number = whole_number(Value{*size});
+    if (!number || *number < 1 || *number > most_runs) {
+      return invalid({{"page_size", Value::Array{fmt::format("must be a whole number from 1 to {}",
+                                                             most_runs)}}});
     }
-    if (rows->size() < filter.limit) break;
+    filter.limit = static_cast<std::size_t>(*number);
+  }
+  if (const auto token = call.parameter("next_page_token"); token && !token->empty()) {
+    filter.before = parse_run_token(*token, of_this);
+    if (!filter.before) {
+      return refusal(400, "invalid_page_token", "next_page_token is not of this workflow's runs");
+    }
+  }
+  const auto rows = parts_.store.list_runs(filter);
+  if (!rows) return failed(rows.error(), call);
+  Value::Array runs;
+  for (const store::RunRow& row : *rows) {
+    const auto loaded = parts_.store.load_run(row.run_id);
+    if (!loaded) return failed(loaded.error(), call);
+    if (!*loaded) continue;
+    const auto seen =
+        look_at(parts_.store, **loaded, *(*instance)->current_run, parts_.clock.now());
+    if (!seen) return failed(seen.error(), call);
+    runs.emplace_back(run_item(views::summarize(seen->account, seen->sight), seen->account));
   }
   std::ranges::reverse(runs);  // oldest first
   const auto count = static_cast<std::int64_t>(runs.size());
-  return {
-      200,
-      {{"workflow_id", call.match["workflow"]}, {"run_count", count}, {"runs", std::move(runs)}}};
+  const bool more = rows->size() == filter.limit && rows->back().run_number > 1;
+  return {200,
+          {{"workflow_id", call.match["workflow"]},
+           {"run_count", count},
+           {"runs", std::move(runs)},
+           {"next_page_token", more ? Value{run_token(rows->back().run_id, of_this)} : Value{}}}};
 }
 
 Answer ControlPlane::export_history(const Call& call) {

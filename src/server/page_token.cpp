@@ -1,6 +1,7 @@
 #include "server/page_token.hpp"
 
 #include "core/base64.hpp"
+#include "core/sha256.hpp"
 
 #include <fmt/format.h>
 
@@ -37,6 +38,11 @@ std::optional<std::int64_t> parse_event_token(std::string_view token) {
   const auto [stop, error] = std::from_chars(text->data(), end, after);
   if (error != std::errc{} || stop != end || after < 0) return std::nullopt;
   return after;
+}
+
+std::string fingerprint_of(Value::Array filters) {
+  constexpr std::size_t length = 16;
+  return sha256_hex(to_json(Value{std::move(filters)})).substr(0, length);
 }
 
 // Run id and fingerprint are together a multiple of three of letters and digits, so that base64

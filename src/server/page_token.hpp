@@ -3,6 +3,7 @@
 // theirs: see schedule_page_token.)
 #pragma once
 #include <dw/ids.hpp>
+#include <dw/value.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -24,7 +25,10 @@ std::optional<HistoryPage> parse_page_token(std::string_view token);
 std::string event_token(std::int64_t after);
 std::optional<std::int64_t> parse_event_token(std::string_view token);
 
-// In a list of workflows, newest first: runs after this one. `filters` is a fingerprint of what the
+// What a list was asked for, in short.
+std::string fingerprint_of(Value::Array filters);
+
+// In a list of runs, newest first: those after this one. `filters` is the fingerprint of what the
 // list was asked for; a token is good for these only.
 std::string run_token(const RunId& last, std::string_view filters);
 std::optional<RunId> parse_run_token(std::string_view token, std::string_view filters);

@@ -1,6 +1,5 @@
 #include "server/workflow_list.hpp"
 
-#include "core/sha256.hpp"
 #include "server/addressed.hpp"
 #include "server/page_token.hpp"
 #include "server/run_detail.hpp"
@@ -26,13 +25,6 @@ struct Wanted {
   std::string filters = {};          // their fingerprint: a token is good for these only
   std::optional<RunId> before = {};  // the page before ended with it
 };
-
-constexpr std::size_t fingerprint_length = 16;
-
-std::string fingerprint_of(const Wanted& wanted, std::string_view query) {
-  const Value all{Value::Array{wanted.ns.view(), wanted.workflow_type, wanted.bucket, query}};
-  return sha256_hex(to_json(all)).substr(0, fingerprint_length);
-}
 
 // ---- what is asked
 
@@ -77,7 +69,7 @@ std::optional<Answer> misasked(const Call& call, const SearchAttributes& attribu
     if (!parsed) return no_such_query(parsed.error());
     wanted.query = *std::move(parsed);
   }
-  wanted.filters = fingerprint_of(wanted, query);
+  wanted.filters = fingerprint_of({wanted.ns.view(), wanted.workflow_type, wanted.bucket, query});
   if (const auto token = given("next_page_token"); !token.empty()) {
     wanted.before = parse_run_token(token, wanted.filters);
     if (!wanted.before) {

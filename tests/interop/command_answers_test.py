@@ -3,7 +3,7 @@ import signal
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from wire import PATIENCE, Answer, Json, WireTest, done, timer
+from wire import PATIENCE, Answer, Json, WireTest, done, envelope, timer
 
 COMMON = {"workflow_id", "run_id", "workflow_type", "outcome", "command_id", "command_sequence", "command_status",
           "command_source", "target_scope", "requested_run_id", "resolved_run_id", "reason", "rejection_reason",
@@ -138,12 +138,43 @@ class Starts(WireTest):
                                                              "duplicate_policy": policy}), 409,
                          "duplicate_not_allowed", outcome="rejected_duplicate", rejection_reason="workflow_type_mismatch")
 
+    def test_an_envelope_holds_a_list(self) -> None:
+        for sent in (None, "ada", {"name": "ada"}):
+            body = {"workflow_type": "hand.made", "workflow_id": "wf", "input": envelope(sent)}
+            self.invalid(self.control("POST", "/workflows", body), "input")
+        self.refused(self.control("GET", "/workflows/wf"), 404, "instance_not_found")
+
     def test_words_of_other_servers_are_refused_one_by_one(self) -> None:
         words = ("workflow_execution_timeout", "workflow_run_timeout", "workflow_task_timeout", "retry_policy",
                  "idempotency_key", "request_id")
         body = {"workflow_type": "hand.made", "workflow_id": "wf"} | dict.fromkeys(words, "x")
         self.invalid(self.control("POST", "/workflows", body), *words)
         self.refused(self.control("GET", "/workflows/wf"), 404, "instance_not_found")
+
+
+class Runs(WireTest):
+    def test_they_come_in_pages_the_newest_first(self) -> None:
+        self.register()
+        self.start()
+        runs = []
+        for command in ({"type": "continue_as_new"}, {"type": "continue_as_new"}, done()):
+            task = self.poll()
+            runs.append(task["run_id"])
+            self.says(self.complete(task, command), 200)
+
+        def page(query: str) -> tuple[list[str], str | None]:
+            body = self.says(self.control("GET", "/workflows/wf/runs" + query), 200)
+            self.assertEqual(body["run_count"], len(body["runs"]))
+            return [run["run_id"] for run in body["runs"]], body["next_page_token"]
+
+        self.assertEqual(page(""), (runs, None))
+        newest, token = page("?page_size=2")
+        self.assertEqual(newest, runs[1:], "oldest first within a page")
+        self.assertEqual(page(f"?page_size=2&next_page_token={token}"), (runs[:1], None))
+        self.invalid(self.control("GET", "/workflows/wf/runs?page_size=0"), "page_size")
+        self.start("another")
+        wrong = self.control("GET", f"/workflows/another/runs?next_page_token={token}")
+        self.refused(wrong, 400, "invalid_page_token")
 
 
 class Namespaces(WireTest):
