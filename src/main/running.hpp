@@ -44,6 +44,7 @@ class Running {
   unsigned short port() const { return port_; }
   detail::EngineImpl& engine() { return *engine_; }
   server::HttpServer& http() { return http_; }
+  server::Auth auth() { return *desk_.credentials().in_force(); }
   void replace_auth(server::Auth auth) { desk_.credentials().replace(std::move(auth)); }
 
   // Polls are answered at once; what is under way has that long.

@@ -37,6 +37,8 @@ class Signals {
     sigemptyset(&set_);
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set_, number);
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+    // Whoever read the log and left takes nobody along.
+    std::signal(SIGPIPE, SIG_IGN);
   }
   // The signal that came; 0 when none came for that long.
   int wait(std::chrono::seconds patience) {
@@ -125,7 +127,7 @@ class ScratchDirectory {
 // access log is, and time zones.
 void reload(const server::GivenSettings& flags, const ServerConfig& begun_with, Running& running,
             AccessOutput& access) {
-  auto fresh = reload_server_config(flags, begun_with);
+  auto fresh = reload_server_config(flags, begun_with, running.auth());
   if (!fresh) return spdlog::warn("settings stay as they were: {}", fresh.error().message);
   for (const auto& warning : fresh->warnings) spdlog::warn("{}", warning);
   for (const auto& name : changed_for_next_start(begun_with, *fresh)) {

@@ -41,7 +41,7 @@ Result<std::string> read_whole(const std::string& path, std::string_view what) {
   std::ifstream file{path, std::ios::binary};
   std::ostringstream text;
   if (file) text << file.rdbuf();
-  if (!file) {
+  if (!file || text.bad()) {  // a directory opens, too
     return misconfigured(fmt::format(
         "cannot read the {} {}; it must be a file that this user may read", what, path));
   }
@@ -162,12 +162,17 @@ Error no_usable_credential(const server::Settings& settings,
           : "; DW_AUTH_BACKWARD_COMPATIBLE=false leaves out DW_AUTH_TOKEN and DW_SIGNATURE_KEY"));
 }
 
+bool closed(const server::Auth& auth) {
+  return auth.driver != server::Auth::Driver::none && auth.has_secret();
+}
+
 // Whoever can reach an open server can start and stop workflows. `begun_with` says where it
-// listens.
-Result<void> close_the_door(ServerConfig& config, const ServerConfig& begun_with) {
+// listens, `in_force` who is let in so far.
+Result<void> close_the_door(ServerConfig& config, const ServerConfig& begun_with,
+                            const server::Auth& in_force) {
   const server::Settings& settings = config.settings;
   const bool asks = config.auth.driver != server::Auth::Driver::none;
-  if (asks && config.auth.has_secret()) return {};
+  if (closed(config.auth)) return {};
   // Somebody meant to close it. Going on would leave it open without anybody noticing.
   const auto given = given_credentials(settings);
   if (asks && (settings.given("auth.driver") || !given.empty())) {
@@ -179,6 +184,12 @@ Result<void> close_the_door(ServerConfig& config, const ServerConfig& begun_with
         "DW_AUTH_TOKEN (or DW_ADMIN_TOKEN, DW_OPERATOR_TOKEN, DW_WORKER_TOKEN), or listen on "
         "127.0.0.1",
         begun_with.settings.text("server.listen")));
+  }
+  // A file that is being written, or was lost, names none.
+  if (asks && closed(in_force)) {
+    return misconfigured(
+        "callers have been asked for a credential, and now none is set; set one again, or "
+        "DW_AUTH_DRIVER=none to let everybody on this machine in");
   }
   config.auth.driver = server::Auth::Driver::none;
   config.warnings.push_back(
@@ -220,14 +231,15 @@ Result<ServerConfig> load_server_config(const server::GivenSettings& flags) {
   ServerConfig config = DW_TRY(read_config(flags));
   if (config.http.tls) DW_TRY_VOID(server::check_certificate(*config.http.tls));
   config.for_this_machine = server::is_loopback(config.http.address);
-  DW_TRY_VOID(close_the_door(config, config));
+  DW_TRY_VOID(close_the_door(config, config, {}));
   return config;
 }
 
 Result<ServerConfig> reload_server_config(const server::GivenSettings& flags,
-                                          const ServerConfig& begun_with) {
+                                          const ServerConfig& begun_with,
+                                          const server::Auth& in_force) {
   ServerConfig config = DW_TRY(read_config(flags));
-  DW_TRY_VOID(close_the_door(config, begun_with));
+  DW_TRY_VOID(close_the_door(config, begun_with, in_force));
   return config;
 }
 

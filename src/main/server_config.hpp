@@ -26,10 +26,12 @@ struct ServerConfig {
 Result<ServerConfig> load_server_config(const server::GivenSettings& flags);
 
 // The same for a server that runs: what it asks of callers must do for where it listens already,
-// whatever address is written down by now. Certificates are not looked at: whoever serves with them
-// reads them again, or keeps those it has.
+// whatever address is written down by now, and it does not stop asking (`in_force`) unless it is
+// told to. Certificates are not looked at: whoever serves with them reads them again, or keeps
+// those it has.
 Result<ServerConfig> reload_server_config(const server::GivenSettings& flags,
-                                          const ServerConfig& begun_with);
+                                          const ServerConfig& begun_with,
+                                          const server::Auth& in_force);
 
 // Settings from the environment alone, for a server that serves this machine and asks nobody who
 // they are, and for those who want to know what one would be told.

@@ -224,6 +224,34 @@ class Observed(unittest.TestCase):
         self.assertIn("0.0.0.0", self.hear("settings stay as they were")["message"])
         self.assertEqual(self.ask("/api/namespaces", CONTROL)[0], 401)
 
+    def test_a_server_that_asks_does_not_stop_asking_because_its_file_is_empty(self) -> None:
+        token_file = self.file("admin.token", "secret\n")
+        closed = f'[auth]\nadmin_token_file = "{token_file}"\n'
+        self.start(closed)
+        self.file("dw.toml", "")
+        self.process.send_signal(signal.SIGHUP)
+        self.assertIn("DW_AUTH_DRIVER=none", self.hear("settings stay as they were")["message"])
+        self.assertEqual(self.ask("/api/namespaces", CONTROL)[0], 401)
+        # Told to, it does; and asks again when it is told to.
+        self.file("dw.toml", '[auth]\ndriver = "none"\n')
+        self.reload()
+        self.assertEqual(self.ask("/api/namespaces", CONTROL)[0], 200)
+        self.file("dw.toml", closed)
+        self.reload()
+        self.assertEqual(self.ask("/api/namespaces", CONTROL)[0], 401)
+        self.file("dw.toml", "")
+        self.process.send_signal(signal.SIGHUP)
+        self.hear("settings stay as they were")
+        self.assertEqual(self.ask("/api/namespaces", CONTROL)[0], 401)
+
+    def test_whoever_read_its_log_may_leave(self) -> None:
+        self.start('[log]\naccess = "all"\n')
+        self.process.stderr.close()
+        self.process.stdout.close()
+        for _ in range(3):
+            self.assertEqual(self.ask("/api/health")[0], 200)
+        self.assertEqual(self.stop(), 0)
+
     def test_every_request_has_an_id_and_a_line_without_secrets(self) -> None:
         log = self.directory / "access.log"
         self.start(f'[log]\naccess = "all"\naccess_file = "{log}"\n', DW_OPERATOR_TOKEN="s3cr3t")
