@@ -30,6 +30,23 @@ std::string said_by(const Value& response, int status) {
   return fmt::format("it answered with HTTP status {} and no message", status);
 }
 
+// Where a server says more of a mistake than the word that programs know it by, people get that,
+// and the place at which a text stops making sense.
+std::string mistake_in_words(const Value& response, std::string_view field,
+                             const std::string& message) {
+  for (const Value& problem : list_of(response, "problems")) {
+    if (text_of(problem, "path") != field || text_of(problem, "message") != message) continue;
+    const auto hint = text_of(problem, "hint"), code = text_of(problem, "code");
+    if (hint.empty() || hint == message) return message;
+    const bool for_programs = message == code || !text_of(problem, "problem").empty();
+    if (!for_programs) return fmt::format("{}; {}", message, hint);
+    const Value* position = look_up(problem, "position");
+    if (!position) return fmt::format("{} ({})", hint, code);
+    return fmt::format("{} ({}, position {})", hint, code, in_words(*position));
+  }
+  return message;
+}
+
 std::string probe_command(const FailureContext& context) {
   if (!context.server.empty()) {
     return fmt::format("dw doctor --server={} --output=json", context.server);
@@ -162,13 +179,15 @@ std::string failure_text(const Failure& failure, const FailureContext& context, 
   }
   if (const Value* errors = validation_errors(failure.response)) {
     for (const auto& [field, messages] : *errors->if_map()) {
+      const auto tell = [&](const std::string& message) {
+        text += fmt::format("Validation: {}: {}\n", printable(field),
+                            printable(mistake_in_words(failure.response, field, message)));
+      };
       if (const auto* one = messages.if_string()) {
-        text += fmt::format("Validation: {}: {}\n", printable(field), printable(*one));
+        tell(*one);
       } else if (const auto* several = messages.if_array()) {
         for (const Value& message : *several) {
-          if (const auto* words = message.if_string()) {
-            text += fmt::format("Validation: {}: {}\n", printable(field), printable(*words));
-          }
+          if (const auto* words = message.if_string()) tell(*words);
         }
       }
     }

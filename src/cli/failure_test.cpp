@@ -61,6 +61,28 @@ TEST(Failure, PeopleGetLinesAndSomethingToTry) {
             "    Try: dw help namespace:create\n");
 }
 
+TEST(Failure, AMistakeIsExplainedWhereTheServerDoes) {
+  const char* explained = R"({"message":"The request is not valid","errors":{
+      "spec.cron_expressions.0":["out_of_range in the minute field"],"spec.timezone":["no_zone"],
+      "jitter_seconds":["is of type text"],"filter":["is empty"],"name":["is missing"]},
+      "problems":[
+        {"path":"spec.cron_expressions.0","code":"invalid_cron_expression",
+         "message":"out_of_range in the minute field","hint":"this field takes 0 to 59",
+         "problem":"out_of_range","field":"minute","position":0},
+        {"path":"spec.timezone","code":"no_zone","message":"no_zone","hint":"name a zone"},
+        {"path":"jitter_seconds","code":"invalid_value","message":"is of type text",
+         "hint":"must be a whole number"},
+        {"path":"filter","code":"empty","message":"is empty","hint":"is empty"}]})";
+  EXPECT_EQ(failure_text(failure_of_reply(422, explained), {.command = "c"}, false),
+            "Server error: The request is not valid\n"
+            "Validation: spec.cron_expressions.0: this field takes 0 to 59 "
+            "(invalid_cron_expression, position 0)\n"
+            "Validation: spec.timezone: name a zone (no_zone)\n"
+            "Validation: jitter_seconds: is of type text; must be a whole number\n"
+            "Validation: filter: is empty\n"
+            "Validation: name: is missing\n");
+}
+
 TEST(Failure, NothingThatAServerSaysMovesTheCursor) {
   const char* rude = R"({"message":"a\u001b[2Jb\nNext steps:","reason":"c\u001b]0;d\u0007",
       "errors":{"e\u001bf":["g\u009bh"],"i":"j\rk"}})";

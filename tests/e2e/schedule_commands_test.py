@@ -88,6 +88,8 @@ class Schedules(Commands):
         wrong = self.told("schedule:create", "-t", "sample.tally", "-c", "61 * * * *", code=INVALID)
         self.assertEqual((wrong["status_code"], wrong["reason"]), (422, "validation_failed"))
         self.assertIn("spec.cron_expressions.0", json.dumps(wrong["validation_errors"]))
+        human = self.ends(INVALID, "schedule:create", "-t", "sample.tally", "-c", "61 * * * *")
+        self.assertIn("(invalid_cron_expression, position 0)", human.err)
         human = self.ends(INVALID, "schedule:create", "-t", "sample.tally", "-c", "* * * * *", "--timezone=Mars/Base")
         self.assertIn("Validation: ", human.err)
         self.ends(INVALID, "schedule:create", "-t", "sample.tally")
