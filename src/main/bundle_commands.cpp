@@ -4,6 +4,7 @@
 #include "bundle/verify.hpp"
 #include "core/clock.hpp"
 #include "core/unwrap.hpp"
+#include "main/run_view.hpp"
 #include "main/samples.hpp"
 #include "server/run_export.hpp"
 #include "store/sqlite/sqlite_store.hpp"
@@ -26,8 +27,6 @@
 namespace dw::app {
 namespace {
 
-constexpr int exit_not_found = 5;
-
 // Of DW_V2_…, which may also be called WORKFLOW_V2_….
 std::string v2_variable(const std::string& name) {
   for (const char* prefix : {"DW_V2_", "WORKFLOW_V2_"}) {
@@ -38,20 +37,6 @@ std::string v2_variable(const std::string& name) {
 }
 
 // ---- export
-
-std::optional<store::LoadedRun> find_run(store::Store& store, const ExportOptions& options) {
-  const auto ns = unwrap(parse_namespace(options.ns));
-  if (options.run_id) {
-    auto run = unwrap(store.load_run(RunId{*options.run_id}));
-    const bool belongs =
-        run && run->row.ns == ns && run->row.instance_id == InstanceId{options.target};
-    return belongs ? std::move(run) : std::nullopt;
-  }
-  if (auto run = unwrap(store.load_run(RunId{options.target}))) return run;
-  const auto instance = unwrap(store.find_instance({ns, InstanceId{options.target}}));
-  if (!instance || !instance->current_run) return std::nullopt;
-  return unwrap(store.load_run(*instance->current_run));
-}
 
 void write_file(const std::string& path, std::string_view text, bool overwrite) {
   if (!overwrite && std::filesystem::exists(path)) {
@@ -190,14 +175,9 @@ bool passes(const Verdict& verdict, const VerifyOptions& options) {
 
 int export_history(const ExportOptions& options) {
   const auto store = unwrap(sqlite::open_sqlite_read_only(options.store));
-  const auto run = find_run(*store, options);
-  if (!run) {
-    fmt::print(stderr,
-               "dw: '{}' names no run and no started instance in namespace '{}' of '{}'; `dw "
-               "run:list` shows what is there\n",
-               options.run_id.value_or(options.target), options.ns, options.store);
-    return exit_not_found;
-  }
+  const auto run =
+      load_named_run(*store, {options.store, options.ns, options.target, options.run_id});
+  if (!run) return without_run(run.error());
   bundle::Options how;
   how.pretty = options.pretty;
   how.key = {v2_variable("HISTORY_EXPORT_SIGNING_KEY"),

@@ -9,7 +9,7 @@ namespace dw::app {
 
 struct ExportOptions {
   std::string store = "dw.db";
-  std::string ns = {};
+  std::optional<std::string> ns = {};      // absent: whichever has the instance
   std::string target = {};                 // an instance id, or a run id
   std::optional<std::string> run_id = {};  // of that instance; absent: its current run
   std::string output = {};                 // empty: standard output

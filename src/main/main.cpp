@@ -25,6 +25,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 namespace {
 
@@ -84,10 +85,19 @@ CLI::Option* add_place_options(CLI::App& command, dw::app::StorePlace& place) {
       ->type_name("STORE");
 }
 
+// The namespace of an embedded engine may be the one without a name, so '' is a choice, too.
+void add_namespace_option(CLI::App& command, std::optional<std::string>& ns,
+                          const std::string& help) {
+  command
+      .add_option_function<std::string>(
+          "--namespace", [&ns](const std::string& name) { ns = name; }, help)
+      ->type_name("NAME");
+}
+
 void add_store_options(CLI::App& command, dw::app::StorePlace& place,
                        dw::app::StoreOptions& options) {
   add_place_options(command, place);
-  command.add_option("--namespace", options.ns, "One namespace")->type_name("NAME");
+  add_namespace_option(command, options.ns, "One namespace");
   command.add_flag("--json", options.json, "Print JSON");
 }
 
@@ -151,7 +161,8 @@ void add_export_options(CLI::App& command, dw::app::StorePlace& place,
       ->type_name("ID")
       ->required();
   add_place_options(command, place);
-  command.add_option("--namespace", options.ns, "The instance's namespace")->type_name("NAME");
+  add_namespace_option(command, options.ns,
+                       "The instance's namespace, where several have one of that id");
   command.add_option("--run-id", options.run_id, "This run of the instance, not its current one")
       ->type_name("ID");
   auto* output =
@@ -376,6 +387,7 @@ int main(int argc, char** argv) {
   auto* history = add_command(app, "run:history", "Show the recorded events of a run");
   add_store_options(*history, place, store_options);
   history->add_option("id", id, "An instance id, or a run id")->type_name("ID")->required();
+  history->footer("Exit codes: 0 done, 1 failed, 2 wrong usage, 5 no such run.");
   on(history, store_options, [&] { return dw::app::show_history(store_options, id); });
 
   dw::app::RepairOptions repair_options;

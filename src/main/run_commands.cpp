@@ -6,8 +6,6 @@
 #include "main/run_view.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 
-#include <dw/exceptions.hpp>
-
 #include <fmt/format.h>
 
 #include <memory>
@@ -41,7 +39,7 @@ std::string event_json(const history::Event& event) {
 int list_runs(const StoreOptions& options, std::size_t limit) {
   const auto store = unwrap(sqlite::open_sqlite_read_only(options.store));
   store::RunFilter filter{.limit = limit};
-  if (!options.ns.empty()) filter.ns = unwrap(parse_namespace(options.ns));
+  if (options.ns) filter.ns = unwrap(parse_namespace(*options.ns));
   const auto rows = unwrap(store->list_runs(filter));
   if (options.json) {
     std::string text;
@@ -56,32 +54,29 @@ int list_runs(const StoreOptions& options, std::size_t limit) {
     fmt::print("{}\n", text);
     return 0;
   }
-  fmt::print("{:<26}  {:<28}  {:<24}  {:<10}  {:>6}  {}\n", "RUN", "INSTANCE", "TYPE", "STATUS",
-             "EVENTS", "STARTED");
+  constexpr std::string_view line = "{:<26}  {:<14}  {:<28}  {:<24}  {:<10}  {:>6}  {}\n";
+  fmt::print(line, "RUN", "NAMESPACE", "INSTANCE", "TYPE", "STATUS", "EVENTS", "STARTED");
   for (const auto& row : rows) {
-    fmt::print("{:<26}  {:<28}  {:<24}  {:<10}  {:>6}  {}\n", row.run_id.view(),
-               row.instance_id.view(), row.workflow_type, history::to_string(row.status),
-               row.last_sequence, format_timestamp(row.started_at));
+    // What an embedded engine keeps has no namespace, unless its program names one.
+    const auto ns = row.ns.view().empty() ? std::string_view{"-"} : row.ns.view();
+    fmt::print(line, row.run_id.view(), ns, row.instance_id.view(), row.workflow_type,
+               history::to_string(row.status), row.last_sequence, format_timestamp(row.started_at));
   }
   return 0;
 }
 
 int show_history(const StoreOptions& options, const std::string& id) {
   const auto store = unwrap(sqlite::open_sqlite_read_only(options.store));
-  const auto run = unwrap(find_view(*store, unwrap(parse_namespace(options.ns)), id));
-  if (!run) {
-    throw EngineError{{ErrorCode::not_found,
-                       fmt::format("'{}' names no run and no started instance in namespace '{}' of "
-                                   "'{}'; `dw run:list` shows what is there",
-                                   id, options.ns, options.store)}};
-  }
+  auto loaded = load_named_run(*store, {.store = options.store, .ns = options.ns, .target = id});
+  if (!loaded) return without_run(loaded.error());
+  const RunView run = unwrap(view_of(*std::move(loaded)));
   if (options.json) {
     std::string text;
     JsonWriter json{text};
     json.begin_object();
-    write_row(json, run->row);
+    write_row(json, run.row);
     json.key("events").begin_array();
-    for (const auto& event : run->events) {
+    for (const auto& event : run.events) {
       json.begin_object()
           .field("sequence", event.sequence)
           .field("recorded_at", event.recorded_at)
@@ -93,7 +88,7 @@ int show_history(const StoreOptions& options, const std::string& id) {
     fmt::print("{}\n", text);
     return 0;
   }
-  for (const auto& event : run->events) {
+  for (const auto& event : run.events) {
     fmt::print("{:>4}  {}  {}\n", event.sequence, format_timestamp(event.recorded_at),
                event_json(event));
   }

@@ -1,13 +1,14 @@
 // dw run:list and dw run:history: what a store file holds, also while another process works on it.
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <string>
 
 namespace dw::app {
 
 struct StoreOptions {
   std::string store = "dw.db";
-  std::string ns = {};
+  std::optional<std::string> ns = {};  // absent: all of them
   bool json = false;
 };
 

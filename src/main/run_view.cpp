@@ -1,11 +1,16 @@
 #include "main/run_view.hpp"
 
+#include "cli/failure.hpp"
 #include "history/codec.hpp"
 
+#include <dw/exceptions.hpp>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace dw::app {
 namespace {
@@ -126,19 +131,49 @@ class StepReader {
   std::map<std::string, std::size_t> places_;
 };
 
-Result<RunView> view_of(store::LoadedRun loaded) {
-  RunView view;
-  view.row = std::move(loaded.row);
-  StepReader steps;
-  for (const store::StoredCommit& commit : loaded.commits) {
-    std::int64_t sequence = commit.first_sequence;
-    for (EventBody& body : DW_TRY(parse_events(commit.events))) {
-      view.events.push_back({sequence++, commit.recorded_at, std::move(body)});
-      steps.read(view.events.back());
-    }
+constexpr std::size_t runs_of_a_page = 500;
+
+// The namespaces that have started an instance of that id, in the order of their names. Rows of
+// runs tell, page by page: what a store can be asked for by id alone.
+Result<std::set<std::string>> namespaces_with(store::Store& store, const InstanceId& instance) {
+  std::set<std::string> names;
+  store::RunFilter filter{.instance_id = instance, .limit = runs_of_a_page};
+  for (;;) {
+    const auto rows = DW_TRY(store.list_runs(filter));
+    for (const auto& row : rows) names.insert(row.ns.str());
+    if (rows.size() < runs_of_a_page) return names;
+    filter.before = rows.back().run_id;
   }
-  view.steps = steps.take();
-  return view;
+}
+
+// The one that was named, else the only one that has the instance.
+Result<Namespace> namespace_meant(store::Store& store, const RunName& name) {
+  if (name.ns) return parse_namespace(*name.ns);
+  const auto names = DW_TRY(namespaces_with(store, InstanceId{name.target}));
+  if (names.empty()) return Namespace{};
+  if (names.size() == 1) return Namespace{*names.begin()};
+  std::vector<std::string> quoted;
+  for (const auto& one : names) quoted.push_back(fmt::format("'{}'", one));
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("'{}' is an instance of several namespaces of '{}': {}; choose one "
+                           "with --namespace",
+                           name.target, name.store, fmt::join(quoted, ", "))};
+}
+
+Error no_such_run(const RunName& name) {
+  const auto where = name.ns ? fmt::format("namespace '{}' of '{}'", *name.ns, name.store)
+                             : fmt::format("'{}'", name.store);
+  return {ErrorCode::not_found,
+          fmt::format("'{}' names no run and no started instance in {}; `dw run:list` shows what "
+                      "is there",
+                      name.run_id.value_or(name.target), where)};
+}
+
+Result<std::optional<store::LoadedRun>> current_run(store::Store& store,
+                                                    const store::InstanceKey& key) {
+  const auto instance = DW_TRY(store.find_instance(key));
+  if (!instance || !instance->current_run) return std::optional<store::LoadedRun>{};
+  return store.load_run(*instance->current_run);
 }
 
 }  // namespace
@@ -157,16 +192,51 @@ std::string_view to_string(StepView::State state) {
   return "unknown";
 }
 
+Result<RunView> view_of(store::LoadedRun loaded) {
+  RunView view;
+  view.row = std::move(loaded.row);
+  StepReader steps;
+  for (const store::StoredCommit& commit : loaded.commits) {
+    std::int64_t sequence = commit.first_sequence;
+    for (EventBody& body : DW_TRY(parse_events(commit.events))) {
+      view.events.push_back({sequence++, commit.recorded_at, std::move(body)});
+      steps.read(view.events.back());
+    }
+  }
+  view.steps = steps.take();
+  return view;
+}
+
 Result<std::optional<RunView>> find_view(store::Store& store, const Namespace& ns,
                                          const std::string& id) {
   auto loaded = DW_TRY(store.load_run(RunId{id}));
-  if (!loaded) {
-    const auto instance = DW_TRY(store.find_instance({ns, InstanceId{id}}));
-    if (!instance || !instance->current_run) return std::optional<RunView>{};
-    loaded = DW_TRY(store.load_run(*instance->current_run));
-    if (!loaded) return std::optional<RunView>{};
-  }
+  if (!loaded) loaded = DW_TRY(current_run(store, {ns, InstanceId{id}}));
+  if (!loaded) return std::optional<RunView>{};
   return std::optional<RunView>{DW_TRY(view_of(*std::move(loaded)))};
+}
+
+Result<store::LoadedRun> load_named_run(store::Store& store, const RunName& name) {
+  const InstanceId instance{name.target};
+  auto run = DW_TRY(store.load_run(RunId{name.run_id.value_or(name.target)}));
+  if (name.run_id) {
+    const auto ns = name.ns ? std::optional{DW_TRY(parse_namespace(*name.ns))} : std::nullopt;
+    const bool belongs = run && run->row.instance_id == instance && (!ns || run->row.ns == *ns);
+    if (!belongs) return no_such_run(name);
+    return *std::move(run);
+  }
+  if (!run) {
+    const Namespace ns = DW_TRY(namespace_meant(store, name));
+    run = DW_TRY(current_run(store, {ns, instance}));
+  }
+  if (!run) return no_such_run(name);
+  return *std::move(run);
+}
+
+int without_run(const Error& error) {
+  const bool missing = error.code == ErrorCode::not_found;
+  if (!missing && error.code != ErrorCode::invalid_argument) throw EngineError{error};
+  fmt::print(stderr, "dw: {}\n", error.message);
+  return static_cast<int>(missing ? cli::Exit::not_found : cli::Exit::invalid);
 }
 
 }  // namespace dw::app

@@ -33,4 +33,22 @@ struct RunView {
 Result<std::optional<RunView>> find_view(store::Store& store, const Namespace& ns,
                                          const std::string& id);
 
+Result<RunView> view_of(store::LoadedRun loaded);
+
+// A run as somebody at a command line names it.
+struct RunName {
+  std::string store;                       // the file, for what is said about it
+  std::optional<std::string> ns = {};      // absent: whichever namespace has the instance
+  std::string target = {};                 // an instance id, or a run id
+  std::optional<std::string> run_id = {};  // of that instance; absent: its current run
+};
+
+// Fails with not_found when there is none, and with invalid_argument when only a namespace could
+// tell which is meant.
+Result<store::LoadedRun> load_named_run(store::Store& store, const RunName& name);
+
+// Says why there is none, and gives the exit code of the command that was asked for it. Throws
+// EngineError when the store could not tell.
+int without_run(const Error& error);
+
 }  // namespace dw::app

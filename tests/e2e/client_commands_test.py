@@ -178,6 +178,26 @@ class AgainstAServer(Commands):
         self.assertEqual(self.told("workflow:cancel", "one-of-them", code=INVALID)["status_code"], 409)
         self.told("workflow:cancel", "--all-matching", "x", code=INVALID)
 
+    # ---- the store of the server, beside it
+
+    def test_a_run_in_a_store_is_found_without_its_namespace(self) -> None:
+        store = ["--store", str(pathlib.Path(self.server.directory.name, "dw.db"))]
+        self.told("namespace:create", "second-shop")
+        run = self.start("only-once")
+        self.start("in-two-places")
+        second = self.start("in-two-places", 3, "--namespace=second-shop")
+        self.assertEqual(self.ends(SUCCESS, "run:history", "only-once", "--json", *store).json["run_id"], run)
+        exported = self.ends(SUCCESS, "history-export", "only-once", *store).json
+        self.assertEqual(exported["workflow"]["run_id"], run)
+        listed = self.ends(SUCCESS, "run:list", *store).out
+        self.assertRegex(listed, rf"{second} +second-shop +in-two-places ")
+        for command in (["run:history", "--json"], ["history-export"]):
+            unclear = self.ends(INVALID, *command, "in-two-places", *store)
+            self.assertIn("'default', 'second-shop'", unclear.err)
+            self.assertIn(second, self.ends(SUCCESS, *command, "in-two-places", "--namespace=second-shop", *store).out)
+            self.ends(NOT_FOUND, *command, "only-once", "--namespace=second-shop", *store)
+            self.ends(NOT_FOUND, *command, "nobody", *store)
+
     # ---- everything else that the server has
 
     def test_namespaces(self) -> None:

@@ -67,6 +67,7 @@ DW_DATA_DIR="$place/data" expect 0 run:list
 says "order-42"
 DW_STORE="$place/missing.db" expect 0 run:list --store "$place/demo.db"
 says "order-42"
+says "NAMESPACE"
 DW_STORE=postgres://db/shop expect 2 run:list
 explains "no store of kind 'postgres'"
 expect 2 run:list --store postgres://db/shop
@@ -88,9 +89,11 @@ expect 0 run:history --store "$place/demo.db" order-42
 says '"type":"WorkflowCompleted"'
 expect 0 run:history --store "$place/demo.db" order-42 --json
 says '"sequence":1,'
-expect 1 run:history --store "$place/demo.db" nobody
+expect 5 run:history --store "$place/demo.db" nobody
 explains "'nobody'"
-expect 1 run:history --store "$place/demo.db" --namespace other order-42
+expect 5 run:history --store "$place/demo.db" --namespace other order-42
+explains "namespace 'other'"
+expect 0 run:history --store "$place/demo.db" --namespace '' order-42
 expect 0 history-export --store "$place/demo.db" order-42 --output "$place/order.json"
 expect 1 history-export --store "$place/demo.db" order-42 --output "$place/order.json"
 explains "--force"
