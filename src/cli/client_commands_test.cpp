@@ -259,6 +259,24 @@ TEST(ClientCommand, ANamespaceIsItsOwnNamespace) {
             "billing");
 }
 
+TEST(ClientCommand, SettingsOfAStorageThatIsDisabledAreKept) {
+  const char* with_a_bucket = R"({"name":"billing","external_payload_storage":{"driver":"s3",
+      "enabled":true,"threshold_bytes":null,"config":{"bucket":"b","region":"r"}}})";
+  const std::vector<std::string> words{"namespace:set-storage-driver", "billing", "s3",
+                                       "--region=elsewhere", "--disable"};
+  ClientStory story;
+  EXPECT_EQ(story.answers(with_a_bucket).answers("{}").run(words).code, 0);
+  ASSERT_EQ(story.sent.size(), 2u);
+  EXPECT_EQ(story.sent[0].target, "/api/namespaces/billing");
+  EXPECT_EQ(story.sent[1].body,
+            R"({"driver":"s3","enabled":false,"config":{"bucket":"b","region":"elsewhere"}})");
+
+  ClientStory other;
+  other.answers(with_a_bucket);
+  EXPECT_EQ(other.run({"namespace:set-storage-driver", "billing", "local", "--disable"}).code, 2);
+  EXPECT_EQ(other.sent.size(), 1u) << "a bucket is not given up by a slip";
+}
+
 TEST(ClientCommand, PassesFailWhenARowFailed) {
   EXPECT_EQ(ClientStory{}
                 .answers(R"({"processed":1,"failed":0,"results":[{"outcome":"error"}]})")

@@ -3,6 +3,7 @@
 #include "cli/given.hpp"
 #include "cli/lookup.hpp"
 #include "cli/page.hpp"
+#include "cli/task.hpp"
 
 #include <fmt/format.h>
 
@@ -44,6 +45,46 @@ void draw_attributes(Page& page, const Value& answer) {
 Outcome<Value::Map> enabled_unless_disabled(const Given& given, Value::Map body) {
   body.emplace_back("enabled", !given.flag("disable"));
   return body;
+}
+
+// What a namespace has, with what was given beside the driver put over it.
+Outcome<Value> disabled_storage(const std::string& name, const Value& storage, Value given) {
+  const auto driver = text_of(given, "driver"), used = text_of(storage, "driver");
+  if (used.empty()) return given;
+  if (used != driver) {
+    if (given.if_map()->size() > 2) return given;  // more than the driver and enabled: a new one
+    return invalid_input(fmt::format(
+        "namespace:set-storage-driver: namespace '{}' keeps large payloads with '{}', not '{}'",
+        name, used, driver));
+  }
+  Value merged = Value::Map{};
+  for (const auto& [key, value] : *storage.if_map()) {
+    if (!value.is_null()) set_entry(merged, key, value);
+  }
+  const Value* kept = look_up(storage, "config");
+  Value config = kept && kept->if_map() ? *kept : Value{Value::Map{}};
+  for (const auto& [key, value] : *given.if_map()) {
+    if (key != "config") set_entry(merged, key, value);
+  }
+  if (const Value* changed = look_up(given, "config")) {
+    for (const auto& [key, value] : *changed->if_map()) set_entry(config, key, value);
+  }
+  set_entry(merged, "config", std::move(config));
+  return merged;
+}
+
+// The server takes settings as a whole: those that are to be kept are asked for, and sent back.
+Outcome<Exit> run_set_storage(Task& task) {
+  Request request = DW_TRY(request_of(task));
+  if (task.given.flag("disable")) {
+    const Value known =
+        DW_TRY(task.session.ask({.target = fill_path("/namespaces/{name}", task.given)}));
+    const Value* storage = look_up(known, "external_payload_storage");
+    request.body = DW_TRY(disabled_storage(task.given.text("name"), storage ? *storage : Value{},
+                                           *std::move(request.body)));
+  }
+  show_answer(task, DW_TRY(answer_to(task, request)));
+  return Exit::success;
 }
 
 Option of_config(std::string_view option, std::string_view key, std::string_view help) {
@@ -121,8 +162,9 @@ Command storage_driver_command() {
           .view = {.heading = "Storage driver set", .lines = namespace_lines()},
           .examples =
               {"dw namespace:set-storage-driver billing s3 --bucket=payloads --region=eu-central-1",
-               "dw namespace:set-storage-driver billing local --disable"},
-          .shape = enabled_unless_disabled};
+               "dw namespace:set-storage-driver billing s3 --disable"},
+          .shape = enabled_unless_disabled,
+          .run = run_set_storage};
 }
 
 Command storage_test_command() {

@@ -186,7 +186,8 @@ class Trials(StorageTest):
         self.assertEqual(told.returncode, 0, told.stderr)
         self.shows(json.loads(told.stdout), status="passed", driver="local")
         self.assertEqual(dw("namespace:set-storage-driver", "default", "local", "--disable").returncode, 0)
-        self.assertFalse(self.described_namespace()["external_payload_storage"]["enabled"])
+        self.assertEqual(self.described_namespace()["external_payload_storage"], {
+            "driver": "local", "enabled": False, "threshold_bytes": 1000, "config": {"uri": str(place)}})
 
 
 class References(StorageTest):
