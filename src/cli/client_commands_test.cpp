@@ -305,6 +305,26 @@ TEST(ClientCommand, LongQuestionsAreGivenTime) {
                                       Field(&ClientStory::Sent::timeout, seconds{3})));
 }
 
+TEST(ClientCommand, APollEndsBeforeItsCallerGivesUp) {
+  const auto held = [](const char* command, std::vector<std::string> more) {
+    ClientStory story;
+    std::vector<std::string> words{command, "w"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Ran ran = story.answers(R"({"task":null,"poll_status":"timeout"})").run(words);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("task available."));
+    const Value body = *parse_json(story.sent.front().body);
+    return look_up(body, "timeout_seconds") ? whole_of(body, "timeout_seconds") : -1;
+  };
+  for (const char* command : {"workflow-task:poll", "query-task:poll"}) {
+    EXPECT_EQ(held(command, {}), -1) << "as long as the server likes";
+    EXPECT_EQ(held(command, {"--timeout=1"}), 0);
+    EXPECT_EQ(held(command, {"--timeout=2"}), 1);
+    EXPECT_EQ(held(command, {"--timeout=20"}), 16);
+    EXPECT_EQ(held(command, {"--timeout=600"}), 60);
+  }
+}
+
 TEST(ClientCommand, AnUpdateSaysItsStateWhateverTheAnswer) {
   ClientStory story;
   story.answers(R"({"workflow_id":"w","update_id":"u1","outcome":null,"update_status":"accepted",

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <dw/payload.hpp>
 
+#include <algorithm>
+
 namespace dw::cli {
 namespace {
 
@@ -130,6 +132,18 @@ std::vector<Argument> query_task_and_attempt() {
            .kind = Kind::whole}};
 }
 
+constexpr std::int64_t longest_poll = 60;  // that a server takes
+
+// The server answers before the caller gives up: that there is no task is an answer, not a failure.
+Outcome<Value::Map> answered_in_time(const Given& given, Value::Map body) {
+  if (const auto patience = given.whole("timeout")) {
+    const auto margin = std::max<std::int64_t>(1, *patience / 5);
+    body.emplace_back("timeout_seconds",
+                      std::clamp<std::int64_t>(*patience - margin, 0, longest_poll));
+  }
+  return body;
+}
+
 std::vector<Option> poll_options() {
   return {{.name = "task-queue",
            .help = "The queue that the worker registered for",
@@ -148,7 +162,8 @@ Command poll_command() {
                   .worker_protocol = true,
                   .patience = Patience::poll,
                   .examples = {"dw workflow-task:poll probe --task-queue=orders",
-                               "dw workflow-task:poll probe --history-page-size=100 --json"}};
+                               "dw workflow-task:poll probe --history-page-size=100 --json"},
+                  .shape = answered_in_time};
   command.options.push_back({.name = "build-id", .help = "Its build", .key = "build_id"});
   command.options.push_back({.name = "poll-request-id",
                              .help = "The same id again gets the same task",
@@ -230,7 +245,8 @@ std::vector<Command> query_task_commands() {
        .worker_protocol = true,
        .patience = Patience::poll,
        .examples = {"dw query-task:poll probe --task-queue=orders",
-                    "dw query-task:poll probe --json"}},
+                    "dw query-task:poll probe --json"},
+       .shape = answered_in_time},
       {.name = "query-task:complete",
        .summary = "Answer a query",
        .arguments = query_task_and_attempt(),

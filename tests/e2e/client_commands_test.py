@@ -216,6 +216,8 @@ class AgainstAServer(Commands):
         registered = self.told("worker:register", "probe", *queue, "--workflow-type=hand.made")
         self.assertTrue(registered["registered"])
         self.assertIn("probe", [worker["worker_id"] for worker in self.told("worker:list", *queue)["workers"]])
+        self.assertIn("No workflow task available.",
+                      self.ends(SUCCESS, "workflow-task:poll", "probe", "--timeout=2", *queue).out)
         self.told("workflow:start", "-t", "hand.made", "-w", "by-hand", *queue)
         task = self.told("workflow-task:poll", "probe", *queue)["task"]
         self.assertEqual(task["workflow_id"], "by-hand")
