@@ -191,7 +191,7 @@ int run_command(const Command& command, const std::vector<std::string>& words, c
     return 0;
   }
   if (given->flag("version")) {
-    io.out << "dw " << io.build.version << '\n' << std::flush;
+    io.out << version_text(io.build) << '\n' << std::flush;
     return 0;
   }
   const auto prepared = prepare(command, *given, io);
@@ -230,6 +230,11 @@ int run_command(const Command& command, const std::vector<std::string>& words, c
 }
 
 }  // namespace
+
+std::string version_text(const Build& build) {
+  if (build.commit == Build{}.commit) return fmt::format("dw {}", build.version);
+  return fmt::format("dw {} ({}, {})", build.version, build.commit, build.built_at);
+}
 
 Understood understand(int argc, const char* const* argv, const std::vector<std::string>& local,
                       bool interactive) {

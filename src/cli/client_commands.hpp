@@ -17,8 +17,10 @@ namespace dw::cli {
 struct Build {
   std::string version;
   std::string commit = "unknown";
-  std::string built_at = "unknown";
+  std::string built_at = "unknown";  // when the commit was made
 };
+// "dw 0.1.0 (7961e950579a, 2026-11-18T22:02:35Z)", or less where less is known.
+std::string version_text(const Build& build);
 
 // What a command touches of the world. Tests bring their own.
 struct ClientIo {

@@ -344,6 +344,12 @@ TEST(ClientCommand, AnUpdateSaysItsStateWhateverTheAnswer) {
   EXPECT_EQ(text_of(ran.document(), "error_details.reason"), "run_not_active");
 }
 
+TEST(ClientCommand, TheVersionSaysOfWhichCommitItIs) {
+  EXPECT_EQ(version_text({.version = "1.2.0", .commit = "c0ffee", .built_at = "2026-04-20"}),
+            "dw 1.2.0 (c0ffee, 2026-04-20)");
+  EXPECT_EQ(ClientStory{}.run({"workflow:list", "--version"}).out, "dw 0.1.0\n");
+}
+
 TEST(ClientCommand, QuietLeavesErrorsAndMachineAnswers) {
   ClientStory story;
   story.answers(two_workflows);

@@ -1,6 +1,7 @@
 // dw: reads the command line, builds what a command needs, runs it.
 #include "cli/client_commands.hpp"
 #include "main/bundle_commands.hpp"
+#include "main/commit.hpp"
 #include "main/demo.hpp"
 #include "main/doctor.hpp"
 #include "main/repair_commands.hpp"
@@ -320,8 +321,11 @@ int main(int argc, char** argv) {
   spdlog::set_default_logger(
       std::make_shared<spdlog::logger>("dw", std::make_shared<spdlog::sinks::stderr_sink_mt>()));
 
+  const dw::cli::Build build{.version = DW_VERSION,
+                             .commit = std::string{dw::app::built_of_commit()},
+                             .built_at = std::string{dw::app::committed_at()}};
   CLI::App app{"Durable workflows in one binary.", "dw"};
-  app.set_version_flag("-V,--version", fmt::format("dw {}", DW_VERSION));
+  app.set_version_flag("-V,--version", dw::cli::version_text(build));
   app.footer(
       "Commands that ask a server (`dw help COMMAND` tells more):\n" + dw::cli::command_overview() +
       "\n"
@@ -458,7 +462,7 @@ int main(int argc, char** argv) {
   const bool interactive = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
   auto understood = dw::cli::understand(argc, argv, local_names(app), interactive);
   if (understood.for_client) {
-    const auto io = dw::cli::process_io({.version = DW_VERSION}, local_commands(app));
+    const auto io = dw::cli::process_io(build, local_commands(app));
     return unless_unwritten(dw::cli::run_client_command(understood, io));
   }
   std::ranges::reverse(understood.words);  // as CLI11 takes them

@@ -239,6 +239,8 @@ class AgainstAServer(Commands):
         report = self.told("doctor", "--token=very-secret")
         self.assertTrue(report["server"]["reachable"])
         self.assertNotIn("very-secret", json.dumps(report))
+        self.assertRegex(report["dw"]["commit"], r"^([0-9a-f]{12}[0-9a-f]*(-dirty)?|unknown)$")
+        self.assertRegex(report["dw"]["build_date"], r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|unknown)$")
         self.assertIn("Reachable: yes", self.ends(SUCCESS, "doctor").out)
         self.assertIn("Server is: serving", self.ends(SUCCESS, "server", "health").out)
 
