@@ -144,7 +144,10 @@ Value part(const Value& info, std::string_view path) {
 }
 
 Value server_value(const Outcome<Value>& info) {
-  if (!info) return Value::Map{{"reachable", false}, {"error", info.error().message}};
+  if (!info) {  // whoever refuses us is there
+    return Value::Map{{"reachable", info.error().status.has_value()},
+                      {"error", info.error().message}};
+  }
   return Value::Map{
       {"reachable", true},
       {"version", part(*info, "version")},

@@ -58,6 +58,20 @@ TEST(DebugCommand, KnowsNothingButWorkflows) {
   EXPECT_EQ(whole_of(ran.document(), "exit_code"), 2);
 }
 
+// ---- doctor
+
+TEST(DoctorCommand, AServerThatRefusesIsReachable) {
+  ClientStory refused;
+  const Ran ran = refused.describes_itself("{}", 401).run({"doctor", "--json"});
+  EXPECT_EQ(ran.code, 4);
+  EXPECT_TRUE(is_true(ran.document(), "server.reachable"));
+  EXPECT_NE(text_of(ran.document(), "server.error"), "");
+  ClientStory nobody;
+  nobody.cannot_be_reached({ErrorCode::unavailable, "refused"});
+  const Value told = nobody.run({"doctor", "--json"}).document();
+  EXPECT_FALSE(is_true(told, "server.reachable"));
+}
+
 // ---- bridge:webhook
 
 Ran hand_over(ClientStory& story) {
