@@ -3,6 +3,7 @@
 #include "cli/lookup.hpp"
 #include "cli/profiles.hpp"
 #include "cli/task.hpp"
+#include "client/url.hpp"
 
 #include <fmt/format.h>
 
@@ -43,6 +44,15 @@ std::optional<Failure> merge_token(const Given& given, Profile& profile) {
   return std::nullopt;
 }
 
+// What no command could use is not kept, nor is a password: tokens have a place of their own.
+std::optional<Failure> merge_server(const Given& given, Profile& profile) {
+  const std::string url = given.text("server");
+  const auto usable = url.empty() ? client::Url{} : client::parse_url(url);
+  if (!usable) return invalid_input(fmt::format("env:set: {}", usable.error().message));
+  merge(given, "server", profile.server);
+  return std::nullopt;
+}
+
 Value shown(const Task& task, std::string_view name, const Profile& profile,
             const Profiles& profiles) {
   Value::Map document = describe_profile(name, profile, task.given.flag("show-token"));
@@ -68,7 +78,7 @@ Outcome<Exit> run_env_set(Task& task) {
   const std::string path = path_of(task);
   Profiles profiles = DW_TRY(load_profiles(path));
   Profile& profile = profiles.envs[name];
-  merge(task.given, "server", profile.server);
+  if (auto wrong = merge_server(task.given, profile)) return *std::move(wrong);
   merge(task.given, "namespace", profile.ns);
   merge(task.given, "profile-output", profile.output);
   if (auto wrong = merge_token(task.given, profile)) return *std::move(wrong);

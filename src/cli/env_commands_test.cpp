@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 namespace dw::cli {
 namespace {
@@ -61,14 +62,26 @@ TEST_F(EnvCommands, LiteralTokensAreShownToThoseWhoAsk) {
 }
 
 TEST_F(EnvCommands, PasswordsOfUrlsAreNotShown) {
+  std::ofstream{directory / "config.json"}
+      << R"({"envs":{"dev":{"server":"https://me:s3cr3t@host"}}})";
   for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"env:set", "dev", "--server=https://me:s3cr3t@host", "--json"},
+       {std::vector<std::string>{"env:set", "dev", "--namespace=shop", "--json"},
         std::vector<std::string>{"env:show", "dev"}, std::vector<std::string>{"env:list"},
         std::vector<std::string>{"env:list", "--json"}}) {
     const Ran ran = story.run(words);
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_THAT(ran.out, Not(HasSubstr("s3cr3t"))) << words.front();
   }
+}
+
+TEST_F(EnvCommands, AServerThatNoCommandCouldUseIsNotKept) {
+  for (const char* url :
+       {"https://me:s3cr3t@host", "ftp://host", "nonsense", "http://host:99999"}) {
+    const Ran ran = story.run({"env:set", "p", std::string{"--server="} + url});
+    EXPECT_EQ(ran.code, 2) << url;
+    EXPECT_THAT(ran.out + ran.err, Not(HasSubstr("s3cr3t")));
+  }
+  EXPECT_FALSE(std::filesystem::exists(directory / "config.json"));
 }
 
 TEST_F(EnvCommands, MistakesAreRefused) {
