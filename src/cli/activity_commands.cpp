@@ -28,10 +28,12 @@ void draw_activity(Page& page, const Value& answer) {
               {"Closed", "closed_at"},
               {"Closed Reason", "closed_reason"},
               {"Last Heartbeat", "last_heartbeat_at"},
-              {"Retry Policy", "retry_policy", Format::json},
-              {"Result", "result", Format::json},
-              {"Failure", "failure", Format::json}},
+              {"Retry Policy", "retry_policy", Format::json}},
              answer);
+  if (const Value* result = look_up(answer, "result")) {
+    page.line("Result", printable(to_json(opened(*result))));
+  }
+  page.lines({{"Failure", "failure", Format::json}}, answer);
   const auto& attempts = list_of(answer, "attempts");
   if (attempts.empty()) return;
   page.table({{"Attempt ID", "activity_attempt_id|attempt_id|id"},
@@ -177,7 +179,7 @@ std::vector<Command> activity_commands() {
                     .things = "activities",
                     .columns = {{"Activity ID", "activity_id"},
                                 {"Type", "activity_type"},
-                                {"Status", "status", Format::status},
+                                {"Status", "activity_status|status", Format::status},
                                 {"Attempt", "attempt_count"},
                                 {"Attempt ID", "current_attempt_id"},
                                 {"Task Queue", "task_queue"},

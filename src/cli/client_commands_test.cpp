@@ -277,6 +277,33 @@ TEST(ClientCommand, SettingsOfAStorageThatIsDisabledAreKept) {
   EXPECT_EQ(other.sent.size(), 1u) << "a bucket is not given up by a slip";
 }
 
+TEST(ClientCommand, AnActivityShowsItsResultAndNotWhatItIsKeptIn) {
+  ClientStory story;
+  story.run({"workflow-task:complete", "t", "1", "--complete-result", R"({"paid":true})"});
+  const Value sent = *parse_json(story.sent.front().body);
+  const Value kept = *look_up(list_of(sent, "commands").front(), "result");
+  const auto shown = [](const std::string& result) {
+    ClientStory asked;
+    asked.answers(R"({"activity_id":"a","activity_status":"completed","result":)" + result + "}");
+    return asked.run({"activity:describe", "a"}).out;
+  };
+  EXPECT_THAT(shown(to_json(kept)), HasSubstr("Result: {\"paid\":true}\n"));
+  for (const char* unreadable : {R"({"codec":"avro","blob":"?"})", R"({"codec":"new","blob":""})",
+                                 R"({"codec":"avro","external_storage":{"uri":"u"}})"}) {
+    EXPECT_THAT(shown(unreadable), HasSubstr(std::string{"Result: "} + unreadable));
+  }
+}
+
+TEST(ClientCommand, AnActivityIsInOneStateWhereverItIsShown) {
+  const char* waiting = R"({"activity_id":"a","status":"running","activity_status":"pending"})";
+  ClientStory listed;
+  listed.answers(std::string{R"({"activities":[)"} + waiting + "]}");
+  EXPECT_THAT(listed.run({"activity:list"}).out, HasSubstr("pending"));
+  ClientStory described;
+  EXPECT_THAT(described.answers(waiting).run({"activity:describe", "a"}).out,
+              HasSubstr("Status: pending"));
+}
+
 TEST(ClientCommand, PassesFailWhenARowFailed) {
   EXPECT_EQ(ClientStory{}
                 .answers(R"({"processed":1,"failed":0,"results":[{"outcome":"error"}]})")

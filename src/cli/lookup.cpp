@@ -1,5 +1,9 @@
 #include "cli/lookup.hpp"
 
+#include "core/base64.hpp"
+
+#include <dw/payload.hpp>
+
 namespace dw::cli {
 namespace {
 
@@ -99,6 +103,20 @@ std::string in_words(const Value& value) {
 std::string words_of(const Value& answer, std::string_view path) {
   const Value* found = look_up(answer, path);
   return found ? in_words(*found) : "-";
+}
+
+bool is_payload_envelope(const Value& value) {
+  const auto* map = value.if_map();
+  return map && map->size() == 2 && value.find("codec") &&
+         (value.find("blob") || value.find("external_storage"));
+}
+
+Value opened(const Value& value) {
+  if (!is_payload_envelope(value) || !value.find("blob")) return value;
+  auto bytes = decode_base64(text_of(value, "blob"));
+  if (!bytes) return value;
+  auto content = decode({text_of(value, "codec"), *std::move(bytes)});
+  return content ? *std::move(content) : value;
 }
 
 void set_entry(Value& map, std::string_view key, Value value) {

@@ -24,6 +24,11 @@ std::string words_of(const Value& answer, std::string_view path);
 std::string printable(std::string_view text);
 std::string printable_lines(std::string_view text);  // the same, but for its line breaks
 
+// As servers tell them apart: a workflow's result may have a field called codec.
+bool is_payload_envelope(const Value& value);
+// What an envelope holds, where it can be read here; anything else is itself.
+Value opened(const Value& value);
+
 // Sets an entry of a map; it must be one.
 void set_entry(Value& map, std::string_view key, Value value);
 

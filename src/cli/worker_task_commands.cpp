@@ -58,13 +58,6 @@ void draw_query_task(Page& page, const Value& answer) {
              *task);
 }
 
-// As the server tells them apart: a workflow's result may have a field called codec.
-bool is_payload_envelope(const Value& value) {
-  const auto* map = value.if_map();
-  return map && map->size() == 2 && value.find("codec") &&
-         (value.find("blob") || value.find("external_storage"));
-}
-
 // What is one already stays as it is.
 Outcome<Value> enveloped(Value value) {
   if (is_payload_envelope(value)) return value;
