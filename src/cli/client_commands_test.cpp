@@ -53,6 +53,19 @@ TEST(ClientCommand, JsonLinesStandAlone) {
   EXPECT_THAT(ids, ElementsAre("a", "b"));
 }
 
+TEST(ClientCommand, SearchAttributesHaveALineEach) {
+  ClientStory story;
+  story.answers(R"({"system_attributes":{"WorkflowId":"keyword"},
+      "custom_attributes":{"Total":"double"}})");
+  EXPECT_EQ(story.run({"search-attribute:list", "--output=jsonl"}).out,
+            "{\"name\":\"WorkflowId\",\"type\":\"keyword\",\"source\":\"system\","
+            "\"namespace\":\"default\"}\n"
+            "{\"name\":\"Total\",\"type\":\"double\",\"source\":\"custom\","
+            "\"namespace\":\"default\"}\n");
+  EXPECT_THAT(story.run({"search-attribute:list"}).out,
+              StartsWith("Namespace: default\nName        Type     Source\nWorkflowId  keyword"));
+}
+
 TEST(ClientCommand, AllPagesAreTurnedWhenAskedFor) {
   ClientStory story;
   story.answers(two_workflows)

@@ -28,18 +28,34 @@ std::vector<Column> namespace_lines() {
           {"Storage Config", "external_payload_storage.config", Format::json}};
 }
 
-void draw_attributes(Page& page, const Value& answer) {
-  page.text(fmt::format("Namespace: {}", words_of(answer, "namespace")));
-  std::vector<Page::Row> rows;
+// The answer has two maps from name to type; a list is what people and scripts read.
+Value::Array attributes_in(const Value& answer) {
+  Value::Array rows;
   for (const auto& [source, key] :
        {std::pair{"system", "system_attributes"}, std::pair{"custom", "custom_attributes"}}) {
     const Value* attributes = look_up(answer, key);
     if (!attributes || !attributes->if_map()) continue;
     for (const auto& [attribute, type] : *attributes->if_map()) {
-      rows.push_back({printable(attribute), in_words(type), source});
+      rows.emplace_back(Value::Map{{"name", attribute},
+                                   {"type", type},
+                                   {"source", source},
+                                   {"namespace", text_of(answer, "namespace")}});
     }
   }
-  page.table({"Name", "Type", "Source"}, rows);
+  return rows;
+}
+
+void draw_attributes(Page& page, const Value& answer) {
+  page.text(fmt::format("Namespace: {}", words_of(answer, "namespace")));
+  page.table({{"Name", "name"}, {"Type", "type"}, {"Source", "source"}}, attributes_in(answer));
+}
+
+Outcome<Exit> run_list_attributes(Task& task) {
+  if (!task.output.by_line()) return run_described(task);
+  const Request request = DW_TRY(request_of(task));
+  const Value answer = DW_TRY(answer_to(task, request));
+  for (const Value& attribute : attributes_in(answer)) task.output.print(attribute);
+  return Exit::success;
 }
 
 Outcome<Value::Map> enabled_unless_disabled(const Given& given, Value::Map body) {
@@ -203,7 +219,8 @@ std::vector<Command> attribute_commands() {
            .method = "GET",
            .path = "/search-attributes",
            .view = {.draw = draw_attributes},
-           .examples = {"dw search-attribute:list", "dw search-attribute list --json"}},
+           .examples = {"dw search-attribute:list", "dw search-attribute list --json"},
+           .run = run_list_attributes},
           {.name = "search-attribute:create",
            .summary = "Make a search attribute",
            .arguments = {{.name = "name", .help = "Its name", .key = "name"},
