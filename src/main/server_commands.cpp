@@ -178,7 +178,7 @@ void place_sample_schedule(Running& running) {
   }
 }
 
-void print_what_to_try(const std::string& url, bool samples) {
+void print_what_to_try(const std::string& url, bool samples, bool ephemeral) {
   fmt::print(
       "dw {} serves {}/api, without auth, for this machine only. In another terminal, try:\n\n",
       DW_VERSION, url);
@@ -188,7 +188,8 @@ void print_what_to_try(const std::string& url, bool samples) {
   suggest("workflow:list");
   suggest(samples ? "workflow:describe sample-order-1" : "server:health");
   suggest(samples ? "schedule:describe sample-orders" : "schedule:list");
-  fmt::print("\nCtrl-C stops it; started again it goes on where it was.\n");
+  fmt::print("\nCtrl-C stops it; {}.\n", ephemeral ? "its store goes with it"
+                                                  : "started again it goes on where it was");
 }
 
 }  // namespace
@@ -267,7 +268,7 @@ int run_dev_server(const DevServerOptions& options) {
       server::connections_within(server::raise_file_limit(), how.http.max_connections);
   Running running{std::move(registry), std::move(how)};
   const auto url = fmt::format("http://127.0.0.1:{}", running.port());
-  print_what_to_try(url, options.seed_demo);
+  print_what_to_try(url, options.seed_demo, options.ephemeral);
   std::fflush(stdout);
   if (options.seed_demo) place_sample_schedule(running);
   for (std::int64_t number = 1;;) {

@@ -388,6 +388,7 @@ class DevServer(unittest.TestCase):
         self.assertEqual(len(list(self.directory.iterdir())), 1)
         process.send_signal(signal.SIGHUP)
         self.assertEqual(process.wait(60), 0)
+        self.assertIn("its store goes with it", process.stdout.read())
         self.assertEqual(list(self.directory.iterdir()), [])
 
     def test_nohup_lets_it_go_on_without_its_terminal(self) -> None:
