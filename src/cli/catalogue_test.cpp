@@ -14,6 +14,7 @@
 namespace dw::cli {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -105,6 +106,15 @@ TEST(Catalogue, HelpNamesEveryOption) {
   }
 }
 
+TEST(Catalogue, HelpTellsWhatAStoreOfThisMachineTakes) {
+  const std::vector<LocalCommand> local{
+      {"system:retention-pass", "", {{"retention-days", "N", "Keep runs for so long"}}}};
+  EXPECT_THAT(help_text(*find_command("system:retention-pass"), local),
+              ContainsRegex("--store.*\n +--retention-days=N +Keep runs for so long\n"));
+  EXPECT_THAT(help_text(*find_command("system:retention-status"), local),
+              Not(HasSubstr("retention-days")));
+}
+
 TEST(Catalogue, CompletionKnowsEveryCommandInEveryShell) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const std::string script = completion_script(shell);
@@ -120,8 +130,8 @@ TEST(Catalogue, CompletionKnowsEveryCommandInEveryShell) {
 TEST(Catalogue, CompletionKnowsWhatTheBinaryRunsItself) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const std::string script = completion_script(
-        shell, {{"server:start", "Serve the HTTP API", {"listen"}},
-                {"system:retention-pass", "That's there twice", {"retention-days"}}});
+        shell, {{"server:start", "Serve the HTTP API", {{.name = "listen"}}},
+                {"system:retention-pass", "That's there twice", {{.name = "retention-days"}}}});
     EXPECT_THAT(script, HasSubstr("server:start")) << shell;
     EXPECT_THAT(script, HasSubstr("listen")) << shell;
     EXPECT_THAT(script, Not(HasSubstr("retention-days"))) << shell;

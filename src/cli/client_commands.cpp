@@ -187,7 +187,7 @@ int run_command(const Command& command, const std::vector<std::string>& words, c
     return static_cast<int>(given.error().exit);
   }
   if (given->flag("help")) {
-    io.out << help_text(command) << std::flush;
+    io.out << help_text(command, io.local) << std::flush;
     return 0;
   }
   if (given->flag("version")) {

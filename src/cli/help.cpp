@@ -65,6 +65,20 @@ bool is_global(const Option* option) {
   return false;
 }
 
+std::string local_options_text(const std::vector<LocalCommand>& local, std::string_view name) {
+  std::string text;
+  for (const LocalCommand& command : local) {
+    if (command.name != name) continue;
+    text += "\nOptions with --store or --data-dir, on a file of this machine:\n";
+    for (const LocalOption& option : command.options) {
+      const auto said =
+          option.value.empty() ? option.name : fmt::format("{}={}", option.name, option.value);
+      text += fmt::format("      --{:<24}  {}\n", said, option.help);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string synopsis(const Command& command) {
@@ -76,7 +90,7 @@ std::string synopsis(const Command& command) {
   return text + " [options]";
 }
 
-std::string help_text(const Command& command) {
+std::string help_text(const Command& command, const std::vector<LocalCommand>& local) {
   std::string text = fmt::format("{}\n\nUsage: {}\n", command.summary, synopsis(command));
   if (!command.aliases.empty()) {
     text += fmt::format("Also: {}\n", fmt::join(command.aliases, ", "));
@@ -96,6 +110,7 @@ std::string help_text(const Command& command) {
   }
   text += options_text("Options", own);
   text += options_text("Options of every command", shared);
+  text += local_options_text(local, command.name);
   text += "\nExamples:\n";
   for (const std::string_view example : command.examples) text += fmt::format("  {}\n", example);
   text += fmt::format("\n{}", usual_exits);

@@ -35,8 +35,8 @@ std::vector<Completed> completed_commands(const std::vector<LocalCommand>& local
   for (const LocalCommand& command : local) {
     if (find_command(command.name)) continue;  // one of the same name asks a server
     Completed& one = all.emplace_back(Completed{command.name, command.summary, {}});
-    for (const std::string& option : command.options) {
-      one.words.push_back({.name = option, .takes_value = false});
+    for (const LocalOption& option : command.options) {
+      one.words.push_back({.name = option.name, .takes_value = false});
     }
   }
   for (Completed& one : all) std::erase(one.summary, '\'');

@@ -307,7 +307,11 @@ std::vector<dw::cli::LocalCommand> local_commands(const CLI::App& app) {
     auto& one = commands.emplace_back(
         dw::cli::LocalCommand{command->get_name(), command->get_description(), {}});
     for (const CLI::Option* option : command->get_options()) {
-      for (const auto& name : option->get_lnames()) one.options.push_back(name);
+      const auto type = option->get_type_name();  // and behind a colon what it must be like
+      const auto value = type.substr(0, type.find(':'));
+      for (const auto& name : option->get_lnames()) {
+        one.options.push_back({name, value, option->get_description()});
+      }
     }
   }
   return commands;

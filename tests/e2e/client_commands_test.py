@@ -421,6 +421,8 @@ class WithoutAServer(Commands):
         for words in (["help", "workflow:start"], ["workflow:start", "--help"], ["workflow", "start", "-h"]):
             self.assertIn("POST /api/workflows", self.ends(SUCCESS, *words).out)
         self.assertIn("--data-dir", self.ends(SUCCESS, "help", "server:dev").out, "local commands explain themselves")
+        for command in ("system:retention-pass", "system:retention-status"):
+            self.assertRegex(self.ends(SUCCESS, "help", command).out, r"--store=STORE(.|\n)*--retention-days=N")
         for shell in ("bash", "zsh", "fish"):
             self.assertIn("workflow:start", self.ends(SUCCESS, "completion", shell).out)
         self.ends(INVALID, "completion", "cmd")
