@@ -168,6 +168,13 @@ TEST(EnvAudit, FindsWhatNobodyReads) {
                           "there is"));
 }
 
+TEST(EnvAudit, NobodyMeantWhatOnlyOurTestsRead) {
+  const auto lines = audited({{"DW_E2E_OPTIONL", "1"}, {"DW_KILL", "1"}});
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_THAT(lines[0], Not(HasSubstr("DW_E2E_OPTIONAL")));
+  EXPECT_THAT(lines[1], Not(HasSubstr("DW_KILLS")));
+}
+
 TEST(EnvAudit, IsSilentAboutWhatIsReadAndWhatIsNotOurs) {
   Environment environment{{"PATH", "/bin"},
                           {"DWARF", "1"},
