@@ -55,6 +55,10 @@ std::string probe_command(const FailureContext& context) {
   return "dw doctor --output=json";
 }
 
+std::string help_command(const FailureContext& context) {
+  return context.command.empty() ? "dw --help" : fmt::format("dw help {}", context.command);
+}
+
 Recommendation recommendation_for(const Failure& failure, const FailureContext& context) {
   switch (failure.exit) {
     case Exit::network:
@@ -71,8 +75,12 @@ Recommendation recommendation_for(const Failure& failure, const FailureContext& 
               probe_command(context)};
     case Exit::not_found:
       return {"resource.not_found", "Check the namespace, the ids and the selected environment.",
-              fmt::format("dw help {}", context.command)};
+              help_command(context)};
     case Exit::server:
+      if (failure.status == 501) {  // no fault, and no other time will help
+        return {"server.error", "This server does not have that; see what it can do.",
+                "dw server:info --output=json"};
+      }
       return {"server.error", "Check the server's health and its log before trying again.",
               "dw server:health --output=json"};
     case Exit::compatibility:
@@ -86,10 +94,10 @@ Recommendation recommendation_for(const Failure& failure, const FailureContext& 
                   "dw server:health"};
         }
         return {"request.invalid", "Look at what the server refused, and change the options.",
-                fmt::format("dw help {}", context.command)};
+                help_command(context)};
       }
       return {"input.invalid", "Look at the command's arguments and options.",
-              fmt::format("dw help {}", context.command)};
+              help_command(context)};
     case Exit::success:
     case Exit::failure:
       break;

@@ -130,6 +130,17 @@ TEST(Failure, AdviceFitsTheKindOfFailure) {
   }
 }
 
+TEST(Failure, WhatAServerDoesNotHaveIsNotTriedAgain) {
+  const auto text = failure_text(failure_of_reply(501, "{}"), {.command = "workflow:import"}, true);
+  EXPECT_THAT(text, HasSubstr("dw server:info"));
+  EXPECT_THAT(text, Not(HasSubstr("trying again")));
+}
+
+TEST(Failure, WhoeverNamedNoCommandIsShownAllOfThem) {
+  EXPECT_THAT(failure_text(invalid_input("no such command"), {.command = ""}, true),
+              HasSubstr("Try: dw --help\n"));
+}
+
 TEST(Failure, WhoeverNamedAServerIsSentThere) {
   EXPECT_THAT(failure_text({.exit = Exit::network}, {.command = "c", .server = "http://s"}, true),
               HasSubstr("dw doctor --server=http://s"));
