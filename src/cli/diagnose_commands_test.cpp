@@ -12,6 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 const char* stuck = R"({"workflow_id":"order-1","run_id":"run-1","namespace":"default",
     "diagnostic_status":"blocked","findings":[
@@ -70,6 +71,19 @@ TEST(DoctorCommand, AServerThatRefusesIsReachable) {
   nobody.cannot_be_reached({ErrorCode::unavailable, "refused"});
   const Value told = nobody.run({"doctor", "--json"}).document();
   EXPECT_FALSE(is_true(told, "server.reachable"));
+}
+
+// ---- server:health
+
+TEST(HealthCommand, AServerThatIsWellSaysSo) {
+  ClientStory well;
+  const Ran ran = well.answers(R"({"status":"serving"})").run({"server:health"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, StartsWith("Server is serving\n"));
+  ClientStory something;
+  const Ran other = something.answers("{}").run({"server:health", "--json"});
+  EXPECT_EQ(other.code, 6);
+  EXPECT_THAT(text_of(other.document(), "error"), HasSubstr("without a status"));
 }
 
 // ---- bridge:webhook

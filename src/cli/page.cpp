@@ -65,7 +65,11 @@ void Page::line(std::string_view label, std::string_view value, int indent) {
 }
 
 void Page::status(std::string_view label, std::string_view value, int indent) {
-  line(label, paint(value, colour_of_status(value)), indent);
+  line(label, painted(value), indent);
+}
+
+std::string Page::painted(std::string_view status) const {
+  return paint(status, colour_of_status(status));
 }
 
 void Page::gap() {

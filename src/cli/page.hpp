@@ -24,6 +24,8 @@ class Page {
   void warning(std::string_view line);  // yellow
   void line(std::string_view label, std::string_view value, int indent = 2);
   void status(std::string_view label, std::string_view value, int indent = 2);
+  // A status in its colour, for a line that has other words, too.
+  std::string painted(std::string_view status) const;
   void gap();
   // Cells of the columns named in `statuses` are coloured by what they say.
   void table(const Row& titles, const std::vector<Row>& rows,
