@@ -29,8 +29,9 @@ Outcome<Exit> run_server_health(Task& task) {
   const Value answer = DW_TRY(answer_to(task, request));
   if (text_of(answer, "status").empty()) {
     return Failure{.exit = Exit::server,
-                   .message = "Server error: GET /api/health was answered without a status; it may "
-                              "be another program that listens there",
+                   .message =
+                       "Server error: GET /api/health was answered without a status; it may "
+                       "be another program that listens there",
                    .response = answer};
   }
   show_answer(task, answer);

@@ -188,8 +188,8 @@ void print_what_to_try(const std::string& url, bool samples, bool ephemeral) {
   suggest("workflow:list");
   suggest(samples ? "workflow:describe sample-order-1" : "server:health");
   suggest(samples ? "schedule:describe sample-orders" : "schedule:list");
-  fmt::print("\nCtrl-C stops it; {}.\n", ephemeral ? "its store goes with it"
-                                                  : "started again it goes on where it was");
+  fmt::print("\nCtrl-C stops it; {}.\n",
+             ephemeral ? "its store goes with it" : "started again it goes on where it was");
 }
 
 }  // namespace
