@@ -187,7 +187,7 @@ std::string failure_text(const Failure& failure, const FailureContext& context, 
   }
   if (const Value* errors = validation_errors(failure.response)) {
     for (const auto& [field, messages] : *errors->if_map()) {
-      const auto tell = [&](const std::string& message) {
+      const auto tell = [&, field = std::string_view{field}](const std::string& message) {
         text += fmt::format("Validation: {}: {}\n", printable(field),
                             printable(mistake_in_words(failure.response, field, message)));
       };
