@@ -2,6 +2,7 @@
 #include "views/visibility_query.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <compare>
 
 namespace dw::views {
@@ -61,7 +62,23 @@ Operands texts_in(const Value& value) {
   return texts;
 }
 
-// Runs may carry what nobody checked against the registered type.
+// All of it, or nothing.
+template <typename Number>
+Operands number_in(const Value& value) {
+  const auto* text = value.if_string();
+  if (!text) return {};
+  Number number{};
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
+  return error == std::errc{} && end == text->data() + text->size() ? Operands{number} : Operands{};
+}
+
+Operands truth_in(const Value& value) {
+  if (value == Value{"true"}) return {true};
+  return value == Value{"false"} ? Operands{false} : Operands{};
+}
+
+// Runs may carry what nobody checked against the registered type, and command lines send every
+// value as text.
 Operands values_of_type(AttributeType type, const Value& value) {
   switch (type) {
     case AttributeType::keyword:
@@ -72,9 +89,11 @@ Operands values_of_type(AttributeType type, const Value& value) {
     case AttributeType::integer:
     case AttributeType::real:
       if (const auto* whole = value.if_integer()) return {*whole};
-      return value.if_real() ? Operands{*value.if_real()} : Operands{};
+      if (const auto* real = value.if_real()) return {*real};
+      return type == AttributeType::integer ? number_in<std::int64_t>(value)
+                                            : number_in<double>(value);
     case AttributeType::boolean:
-      return value.if_boolean() ? Operands{*value.if_boolean()} : Operands{};
+      return value.if_boolean() ? Operands{*value.if_boolean()} : truth_in(value);
     case AttributeType::datetime: {
       const auto at = parse_timestamp(value.if_string() ? *value.if_string() : "");
       return at ? Operands{*at} : Operands{};

@@ -123,14 +123,26 @@ TEST(VisibilityQuery, ARunWithoutTheAttributeHasNoneOfItsValues) {
 TEST(VisibilityQuery, AValueOfAnotherTypeCountsAsNone) {
   VisibleRun odd = an_order();
   odd.recorded->search_attributes =
-      Value::Map{{"Customer", 7},       {"Count", "3"},     {"Amount", 12},
-                 {"DueAt", "tomorrow"}, {"Urgent", "true"}, {"Tags", "gift"}};
+      Value::Map{{"Customer", 7},       {"Count", "3 or so"}, {"Amount", 12},
+                 {"DueAt", "tomorrow"}, {"Urgent", "yes"},    {"Tags", "gift"}};
   for (const auto* text :
        {R"(Customer = "7")", "Count = 3", "Urgent = true", R"(DueAt > "2000-01-01")"}) {
     EXPECT_FALSE(found_by(text, odd)) << text;
   }
   EXPECT_TRUE(found_by("Amount = 12", odd)) << "12 and 12.0 are the same amount";
   EXPECT_TRUE(found_by(R"(Tags = "gift")", odd)) << "a text is a list of one";
+}
+
+TEST(VisibilityQuery, ATextThatReadsAsTheTypeIsOfIt) {
+  VisibleRun typed = an_order();
+  typed.recorded->search_attributes =
+      Value::Map{{"Count", "3"}, {"Amount", "12.5"}, {"Urgent", "true"}};
+  for (const auto* text : {"Count = 3", "Amount > 12", "Urgent = true", "Amount != 129"}) {
+    EXPECT_TRUE(found_by(text, typed)) << text;
+  }
+  for (const auto* text : {"Count > 3", "Amount != 12.5", "Urgent = false"}) {
+    EXPECT_FALSE(found_by(text, typed)) << text;
+  }
 }
 
 TEST(VisibilityQuery, LargeNumbersAreComparedToTheLastDigit) {
