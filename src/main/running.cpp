@@ -232,6 +232,7 @@ server::ObservedParts Running::observation(const Serving& how) {
   parts.default_namespace = how.ns;
   parts.compression = how.compression;
   parts.open_metrics = how.open_metrics;
+  parts.listens_as = how.http.address;
   return parts;
 }
 

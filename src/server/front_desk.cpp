@@ -114,6 +114,17 @@ std::optional<Answer> take_body(std::optional<Value> given, Value::Map& body) {
 
 }  // namespace
 
+std::optional<Answer> misnamed(const Auth& auth, const Request& request,
+                               std::string_view listens_as) {
+  const std::string_view host = request.header("Host");
+  if (auth.driver != Auth::Driver::none || means_this_machine(host, listens_as)) return {};
+  return refusal(403, "forbidden",
+                 fmt::format("this server asks nobody who they are and is for its own machine, and "
+                             "'{}' may be anybody's name for it; use localhost or its number, or "
+                             "set DW_AUTH_TOKEN",
+                             host));
+}
+
 const Value* Call::field(std::string_view name) const {
   for (const auto& [key, value] : body) {
     if (key == name) return value.is_null() ? nullptr : &value;
@@ -223,14 +234,7 @@ std::optional<Answer> FrontDesk::unwelcome(const Request& request, Call& call) c
                    "this server has no credentials to compare with; set DW_AUTH_TOKEN, or "
                    "DW_AUTH_DRIVER=none on a loopback address");
   }
-  const std::string_view host = request.header("Host");
-  if (auth->driver == Auth::Driver::none && !means_this_machine(host, options_.listens_as)) {
-    return refusal(403, "forbidden",
-                   fmt::format("this server asks nobody who they are and is for its own machine, "
-                               "and '{}' may be anybody's name for it; use localhost or its "
-                               "number, or set DW_AUTH_TOKEN",
-                               host));
-  }
+  if (auto no = misnamed(*auth, request, options_.listens_as)) return no;
   const auto principal = authenticate(*auth, request);
   if (!principal) {
     const bool signs = auth->driver == Auth::Driver::signature;

@@ -38,6 +38,11 @@ struct Call {
   Call without_body() const { return {match, {}, ns, {}, client, caller, is_event}; }
 };
 
+// 403 where nobody is asked for a credential and the request calls this machine by a name that
+// anybody may have given it: a page in a browser would get at it by a name of its own.
+std::optional<Answer> misnamed(const Auth& auth, const Request& request,
+                               std::string_view listens_as);
+
 using Reply = std::function<void(Answer answer)>;
 
 // Whoever does what a request asks for. Must not block; replies once, from any thread.

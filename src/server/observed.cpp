@@ -3,6 +3,7 @@
 #include "core/random.hpp"
 #include "core/ulid.hpp"
 #include "server/answer.hpp"
+#include "server/front_desk.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -133,14 +134,22 @@ std::shared_ptr<Observed::Visit> Observed::Inside::begin(Request& request, Respo
 
 void Observed::Inside::serve_metrics(const Request& request, const std::shared_ptr<Visit>& visit) {
   if (request.method != "GET" && request.method != "HEAD") {
-    return finish(visit, as_response(refusal(405, "method_not_allowed",
-                                             "metrics are there to be read: use GET")));
+    auto response = as_response(
+        refusal(405, "method_not_allowed", "metrics are there to be read: use GET"));
+    response.headers.push_back({"Allow", "GET, HEAD"});
+    return finish(visit, std::move(response));
   }
-  if (!parts.open_metrics && !authenticate(*parts.credentials.in_force(), request)) {
-    return finish(visit,
-                  as_response(refusal(401, "unauthorized",
-                                      "the credential is missing or wrong; send that of any role "
-                                      "as 'Authorization: Bearer …'")));
+  if (!parts.open_metrics) {
+    const auto auth = parts.credentials.in_force();
+    if (auto no = misnamed(*auth, request, parts.listens_as)) {
+      return finish(visit, as_response(*std::move(no)));
+    }
+    if (!authenticate(*auth, request)) {
+      return finish(visit, as_response(refusal(
+                               401, "unauthorized",
+                               "the credential is missing or wrong; send that of any role as "
+                               "'Authorization: Bearer …'")));
+    }
   }
   parts.aside.post([self = shared_from_this(), visit] {
     self->finish(visit, {200,

@@ -30,6 +30,7 @@ struct ObservedParts {
   std::size_t compress_aside_from_bytes = 16 * 1024;
   // Anybody may read /metrics; otherwise whoever has a role, any role.
   bool open_metrics = false;
+  std::string listens_as = {};  // the name or number the server was told
   // Durations are measured by it; absent: the machine's steady clock.
   std::function<std::chrono::nanoseconds()> stopwatch = {};
 };

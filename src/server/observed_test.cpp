@@ -253,8 +253,18 @@ TEST_F(UnderObservation, MetricsMayBeOpenedToEverybody) {
   EXPECT_EQ(ask(get("/metrics")).status, 200);
   open_metrics = false;
   credentials.replace({.driver = Auth::Driver::none});
-  EXPECT_EQ(ask(get("/metrics")).status, 200);
-  EXPECT_EQ(ask({"POST", "/metrics", {}, {}}).status, 405);
+  EXPECT_EQ(ask(get("/metrics", {{"Host", "localhost:8080"}})).status, 200);
+}
+
+TEST_F(UnderObservation, MetricsOfAnOpenServerAreForItsOwnMachine) {
+  credentials.replace({.driver = Auth::Driver::none});
+  EXPECT_EQ(ask(get("/metrics", {{"Host", "evil.example"}})).status, 403);
+}
+
+TEST_F(UnderObservation, MetricsAreThereToBeRead) {
+  const auto response = ask({"POST", "/metrics", {}, {}});
+  EXPECT_EQ(response.status, 405);
+  EXPECT_EQ(header(response, "Allow"), "GET, HEAD");
 }
 
 }  // namespace

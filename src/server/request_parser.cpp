@@ -29,6 +29,14 @@ bool is_encoded_otherwise(const http::request_parser<http::string_body>& parser)
          !boost::beast::iequals(head[http::field::transfer_encoding], "chunked");
 }
 
+// Some name the server in full, as to a proxy: http://host/path.
+std::string_view without_server(std::string_view target) {
+  const auto scheme = target.find("://");
+  if (target.starts_with('/') || scheme == std::string_view::npos) return target;
+  const auto end = target.find_first_of("/?", scheme + 3);
+  return end != std::string_view::npos && target[end] == '/' ? target.substr(end) : target;
+}
+
 }  // namespace
 
 // A request of which some bytes have come.
@@ -114,7 +122,8 @@ RequestParser::Whole RequestParser::take(bool too_large) {
   Whole whole;
   Request& request = whole.request;
   request.method = message.method_string();
-  request.target = message.target();
+  const auto target = message.target();
+  request.target = without_server({target.data(), target.size()});
   request.too_large = too_large;
   request.headers = std::move(under_way_->headers);
   if (!too_large) request.body = std::move(message.body());

@@ -38,6 +38,20 @@ TEST(RequestParser, WhatComesBehindABodyIsNoHeader) {
             "200 {} Host X-Key Transfer-Encoding");
 }
 
+TEST(RequestParser, ATargetMayNameTheServer) {
+  const auto target_of = [](const std::string& target) {
+    RequestParser parser;
+    const auto found =
+        parser.receive("GET " + target + " HTTP/1.1\r\nHost: dw\r\n\r\n", {}, [] { return true; });
+    const auto* whole = std::get_if<RequestParser::Whole>(&found);
+    return whole ? whole->request.target : "refused";
+  };
+  EXPECT_EQ(target_of("http://127.0.0.1:8080/metrics?x=1"), "/metrics?x=1");
+  EXPECT_EQ(target_of("http://127.0.0.1:8080"), "http://127.0.0.1:8080");
+  EXPECT_EQ(target_of("http://dw?then=/metrics"), "http://dw?then=/metrics");
+  EXPECT_EQ(target_of("/x://metrics"), "/x://metrics");
+}
+
 TEST(RequestParser, TakesNoOtherTransferEncodingThanChunkedAlone) {
   for (const char* encoding : {"gzip, chunked", "gzip", "chunked, chunked"}) {
     EXPECT_EQ(found_in({fmt::format("POST /a HTTP/1.1\r\nHost: dw\r\nTransfer-Encoding: {}\r\n\r\n",

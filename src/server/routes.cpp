@@ -247,10 +247,6 @@ std::optional<Path> parse_path(std::string_view target) {
   Path path;
   std::string_view rest = next_part(target, '?');
   path.query = target;
-  // In full, as to a proxy: http://host/path.
-  if (const auto scheme = rest.find("://"); scheme != std::string_view::npos && rest[0] != '/') {
-    rest = rest.substr(std::min(rest.find('/', scheme + 3), rest.size()));
-  }
   if (!rest.starts_with('/')) return std::nullopt;
   rest.remove_prefix(1);
   if (next_part(rest, '/') != "api") return std::nullopt;

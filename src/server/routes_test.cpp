@@ -115,12 +115,6 @@ TEST(Match, SaysWhichMethodsThereAre) {
   EXPECT_EQ(match("GET", "/api/nothing").allowed, "");
 }
 
-TEST(Match, TakesTargetsThatNameTheServer) {
-  EXPECT_NE(match("GET", "http://127.0.0.1:8080/api/health?x=1").route, nullptr);
-  EXPECT_EQ(match("GET", "http://127.0.0.1:8080").route, nullptr);
-  EXPECT_EQ(match("GET", "/x://api/health").route, nullptr);
-}
-
 TEST(Match, NoNameIsHalfACharacter) {
   EXPECT_EQ(match("POST", "/api/workflows/w/signal/a%ffb").route, nullptr);
 }
