@@ -115,6 +115,7 @@ struct Shard::Build {
   std::vector<ActivityWork> launches;
   std::vector<AttemptId> fenced;      // attempts whose outcome nobody waits for any more
   std::vector<UpdateEnd> updates;     // that ended
+  std::vector<engine::FullLimit> nearly_full;
   std::vector<ActivityId> scheduled;  // activities that want to be started
   bool wake = false;                  // workflow code has something new to see
   int spare_slots = 0;                // activity slots that came with the job
@@ -160,6 +161,7 @@ struct Shard::InFlight {
   std::vector<ActivityWork> launches;
   std::vector<AttemptId> fenced;
   std::vector<UpdateEnd> updates;
+  std::vector<engine::FullLimit> nearly_full;
   std::vector<Task> ready;
   std::vector<Task> later;
   std::vector<Offer> offers;

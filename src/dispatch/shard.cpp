@@ -460,7 +460,8 @@ bool Shard::finish(Cell& cell, Build& build, InFlight& record, const FinishActiv
   if (!job.answer) leases_.erase(outcome.attempt_id);
   auto reply = engine::decide_finish_activity(cell.run, outcome, ctx);
   if (!reply.recorded) {
-    leases_.erase(outcome.attempt_id);
+    // What is under way may fail, and then the attempt is still the one that counts.
+    if (cell.in_flight == 0) leases_.erase(outcome.attempt_id);
     spdlog::debug("late activity result ignored: {} run={}", reply.reason, cell.run.id.str());
     record.answer = AttemptAnswer{false, std::move(reply.reason)};
     return false;

@@ -12,6 +12,7 @@
 #include "dispatch/requests.hpp"
 
 #include <list>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
@@ -92,6 +93,10 @@ class Shard final : public CommitListener {
   struct Cell;
   struct InFlight;
   struct Build;
+  struct Retries {
+    std::int64_t count = 0;  // nobody has been told of
+    Timestamp quiet_until = {};
+  };
   using Cells = std::unordered_map<RunId, std::unique_ptr<Cell>>;
 
   // Jobs
@@ -244,8 +249,7 @@ class Shard final : public CommitListener {
   std::unordered_map<RunId, TaskLease> task_leases_;  // workflow tasks that workers elsewhere hold
   bool checks_task_leases_ = false;
   // Commits that failed and are tried again: how many nobody was told of, and how long nobody is.
-  std::int64_t retries_ = 0;
-  Timestamp quiet_until_ = {};
+  std::map<ErrorCode, Retries> retries_;
   // Attempts are counted in memory: those of one process must not pass for those of the next.
   const std::string epoch_;
   // Ids that children asked for and a commit found in use. They stay so; what is forgotten is found

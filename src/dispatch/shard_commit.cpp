@@ -79,6 +79,11 @@ void Shard::committed(std::vector<Answer> answers) {
 }
 
 void Shard::won(InFlight& record) {
+  for (const engine::FullLimit& limit : record.nearly_full) {
+    spdlog::warn("a run comes near a structural limit: {} is {} of {} run={} instance={}",
+                 limit.kind, limit.current, limit.configured, record.run.run_id.view(),
+                 record.run.instance.id.view());
+  }
   for (const AttemptId& attempt : record.fenced) {
     const auto lease = leases_.find(attempt);
     if (lease == leases_.end()) continue;
@@ -290,15 +295,17 @@ void Shard::refuse(InFlight record, const Error& error) {
       [this, run = record.run, job = std::move(job)]() mutable { perform(run, std::move(job)); });
 }
 
-// A full disk fails everything there is to do, ten times a second: one line tells of all of it.
+// A full disk fails everything there is to do, ten times a second: one line tells of all of it, and
+// hides no other trouble.
 void Shard::warn_of_retry(const Error& error, const RunId& run) {
   constexpr auto seldom = std::chrono::seconds{10};
-  ++retries_;
+  Retries& retries = retries_[error.code];
+  ++retries.count;
   const Timestamp now = parts_.clock.now();
-  if (now < quiet_until_ && now + seldom >= quiet_until_) return;
-  quiet_until_ = now + seldom;
+  if (now < retries.quiet_until && now + seldom >= retries.quiet_until) return;
+  retries.quiet_until = now + seldom;
   spdlog::warn("commit failed, trying again: {} run={} retries={}", error.message, run.view(),
-               std::exchange(retries_, 0));
+               std::exchange(retries.count, 0));
 }
 
 }  // namespace dw::dispatch

@@ -23,11 +23,7 @@ void Shard::add(Cell& cell, Build& build, Decision decision) {
       if (activity.running()) running.push_back(activity.attempt_id);
     }
   }
-  for (const engine::FullLimit& limit : decision.nearly_full) {
-    spdlog::warn("a run comes near a structural limit: {} is {} of {} run={} instance={}",
-                 limit.kind, limit.current, limit.configured, cell.run.id.view(),
-                 cell.address.instance.id.view());
-  }
+  std::ranges::move(decision.nearly_full, std::back_inserter(build.nearly_full));
   auto events = engine::stage(cell.run, decision, build.now);
   for (const AttemptId& attempt : running) {
     const auto& open = cell.run.state.activities;
@@ -273,6 +269,7 @@ void Shard::post(Cell& cell, Build& build, InFlight& record) {
   record.launches = std::move(build.launches);
   record.fenced = std::move(build.fenced);
   record.updates = std::move(build.updates);
+  record.nearly_full = std::move(build.nearly_full);
   record.closed = !state.open();
   cell.version = transition.id;
   cell.in_flight += 1;
