@@ -14,11 +14,11 @@ using namespace std::chrono_literals;
 class RunsOutOfWork : public testing::TestWithParam<std::chrono::microseconds> {
  protected:
   void run_one(bool timed) {
-    std::promise<void> ran;
-    const auto work = [&] { ran.set_value(); };
+    const auto ran = std::make_shared<std::promise<void>>();
+    const auto work = [ran] { ran->set_value(); };
     timed ? executor_.post_at(clock_.now() + std::chrono::milliseconds{1}, work)
           : executor_.post(work);
-    ran.get_future().wait();
+    ASSERT_EQ(ran->get_future().wait_for(30s), std::future_status::ready);
   }
 
   const SystemClock clock_{};

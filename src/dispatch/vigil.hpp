@@ -1,8 +1,8 @@
 // A thread that has run out of work may look for more for a moment before it goes to sleep. Where
 // calls follow one another, to fall asleep and be woken costs more than to look: on a virtual
-// machine, whose idle cores halt, several times more (docs/decisions/0021). It looks only while
-// work has lately come within that moment; a thread with something to do now and then sleeps at
-// once. While it looks, everybody else who is ready to run goes first.
+// machine, whose idle cores halt, several times more (docs/decisions/0021). It looks again and
+// again only while work has lately come within that moment; a thread with something to do now and
+// then looks once and sleeps. While it looks, everybody else who is ready to run goes first.
 #pragma once
 #include <chrono>
 #include <thread>
@@ -12,19 +12,18 @@ namespace dw::dispatch {
 template <typename Clock = std::chrono::steady_clock>
 class Vigil {
  public:
-  // Zero: never looks.
+  // Zero: looks once.
   explicit Vigil(typename Clock::duration longest) : longest_(longest) {}
 
   // Asks `found` until it says so, for as long as that is worth it. False: it is time to sleep.
   template <typename Found>
   bool keep(Found found) {
     began_ = Clock::now();
-    if (!worth_it_) return false;
-    do {
+    for (;;) {
       if (found()) return true;
+      if (!worth_it_ || Clock::now() - began_ >= longest_) return false;
       std::this_thread::yield();
-    } while (Clock::now() - began_ < longest_);
-    return false;
+    }
   }
   // Somebody woke the thread: had it looked, would it have found the work in time?
   void woken() { worth_it_ = Clock::now() - began_ < longest_; }

@@ -471,7 +471,7 @@ void Lane::serve() {
   dispatch::Vigil<> vigil{options_.stay_awake};
   for (;;) {
     if (vigil.keep([this] { return io_.poll() > 0; })) continue;
-    if (io_.run_one() == 0) return;
+    if (io_.run_one() == 0) return;  // there was nothing ready: it slept
     vigil.woken();
   }
 }
