@@ -247,10 +247,11 @@ void add_retention_options(CLI::App& command, dw::app::StorePlace& place,
                            dw::app::RetentionOptions& options) {
   add_place_options(command, place);
   command.add_option("--namespace", options.ns, "Only this namespace")->type_name("NAME");
-  command.add_option("--retention-days", options.retention_days, "Keep runs for so long")
+  command
+      .add_option("--retention-days", options.retention_days,
+                  "Keep runs for so long; as each namespace has it, or 30, when not given")
       ->type_name("N")
-      ->check(CLI::Range(0, 36'500))
-      ->capture_default_str();
+      ->check(CLI::Range(0, 36'500));
   command.add_option("--limit", options.limit, "At most this many runs")
       ->type_name("N")
       ->check(CLI::PositiveNumber)
@@ -270,7 +271,7 @@ void add_prune_options(CLI::App& command, dw::app::StorePlace& place,
       "Exit codes: 0 done, 1 a run could not be pruned, 2 wrong usage.\n\n"
       "Examples:\n"
       "  dw history:prune --store shop.db --retention-days 90\n"
-      "  dw history:prune --store shop.db --limit 1000 --json");
+      "  dw history:prune --store shop.db --namespace billing --limit 1000 --json");
 }
 
 void add_doctor_options(CLI::App& command, dw::app::DoctorOptions& options) {

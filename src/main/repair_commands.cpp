@@ -10,12 +10,13 @@
 namespace dw::app {
 namespace {
 
-void write_failures(JsonWriter& json, std::string_view key,
+// In the words of the server's answer to the same question.
+void write_failures(JsonWriter& json, std::string_view list, std::string_view id_key,
                     const std::vector<RepairPassReport::Failure>& failures) {
-  json.key(key).begin_array();
+  json.key(list).begin_array();
   for (const auto& failure : failures) {
     json.begin_object()
-        .field("id", std::string_view{failure.id})
+        .field(id_key, std::string_view{failure.id})
         .field("message", std::string_view{failure.message})
         .end_object();
   }
@@ -53,8 +54,8 @@ std::string to_json(const RepairOptions& options, const RepairPassReport& report
       .field("repaired_existing_tasks", report.repaired_existing_tasks)
       .field("repaired_missing_tasks", report.repaired_missing_tasks)
       .field("dispatched_tasks", repaired);
-  write_failures(json, "existing_task_failures", report.existing_task_failures);
-  write_failures(json, "missing_run_failures", report.missing_run_failures);
+  write_failures(json, "existing_task_failures", "candidate_id", report.existing_task_failures);
+  write_failures(json, "missing_run_failures", "run_id", report.missing_run_failures);
   json.end_object();
   return text;
 }

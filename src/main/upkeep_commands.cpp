@@ -3,13 +3,16 @@
 #include "core/clock.hpp"
 #include "core/json_writer.hpp"
 #include "core/unwrap.hpp"
+#include "main/retention_scopes.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 
 #include <dw/exceptions.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 namespace dw::app {
 namespace {
@@ -100,13 +103,21 @@ void print(const upkeep::RebuildReport& report, bool dry_run) {
 
 // ---- retention
 
-upkeep::RetentionScope scope_of(const RetentionOptions& options, Timestamp now) {
-  upkeep::RetentionScope scope;
-  scope.before = now - std::chrono::days{options.retention_days};
-  for (const auto& run : options.run_ids) scope.run_ids.emplace_back(run);
-  scope.ns = namespace_of(options.ns);
-  scope.limit = options.limit;
-  return scope;
+std::vector<RetentionPart> parts_of(store::Store& store, const RetentionOptions& options,
+                                    Timestamp now) {
+  RetentionQuestion asked{.days = options.retention_days,
+                          .ns = namespace_of(options.ns),
+                          .limit = options.limit};
+  for (const auto& run : options.run_ids) asked.run_ids.emplace_back(run);
+  return retention_parts(store, asked, now);
+}
+
+void add_to(upkeep::RetentionReport& all, upkeep::RetentionReport part) {
+  all.pruned += part.pruned;
+  all.skipped += part.skipped;
+  all.failed += part.failed;
+  all.undeliverable += part.undeliverable;
+  std::ranges::move(part.results, std::back_inserter(all.results));
 }
 
 std::string to_json(const upkeep::RetentionReport& report) {
@@ -143,6 +154,77 @@ void print(const upkeep::RetentionReport& report) {
   }
 }
 
+struct ExpiredRuns {
+  RetentionPart part;
+  std::vector<RunId> runs;  // at most as many as were asked for
+
+  bool at_limit() const { return runs.size() >= part.scope.limit; }
+};
+
+void write_namespace(JsonWriter& json, const std::optional<std::string>& ns) {
+  if (ns) {
+    json.field("namespace", std::string_view{*ns});
+  } else {
+    json.key("namespace").raw("null");
+  }
+}
+
+void write_cutoff(JsonWriter& json, const RetentionPart& part) {
+  json.field("retention_days", part.days)
+      .field("cutoff", std::string_view{format_timestamp(part.scope.before)});
+}
+
+// As a server tells it of one namespace. Where several keep their runs for different times, none of
+// them is said at the top.
+std::string to_json(const RetentionOptions& options, const std::vector<ExpiredRuns>& expired) {
+  const std::int64_t days = expired.front().part.days;
+  const bool alike =
+      std::ranges::all_of(expired, [&](const ExpiredRuns& one) { return one.part.days == days; });
+  std::vector<RunId> runs;
+  for (const auto& one : expired) runs.insert(runs.end(), one.runs.begin(), one.runs.end());
+  if (runs.size() > options.limit) runs.resize(options.limit);
+  std::string text;
+  JsonWriter json{text};
+  json.begin_object();
+  write_namespace(json, options.ns);
+  if (alike) {
+    write_cutoff(json, expired.front().part);
+  } else {
+    json.key("retention_days").raw("null").key("cutoff").raw("null");
+  }
+  json.field("expired_run_count", std::ssize(runs)).key("expired_run_ids").begin_array();
+  for (const auto& run : runs) json.value(run.view());
+  json.end_array()
+      .field("scan_limit", static_cast<std::int64_t>(options.limit))
+      .field("scan_pressure", runs.size() >= options.limit)
+      .key("namespaces")
+      .begin_array();
+  for (const auto& one : expired) {
+    const auto& ns = one.part.scope.ns;
+    json.begin_object();
+    write_namespace(json, ns ? std::optional{ns->str()} : std::nullopt);
+    write_cutoff(json, one.part);
+    json.field("expired_run_count", std::ssize(one.runs))
+        .field("scan_pressure", one.at_limit())
+        .end_object();
+  }
+  json.end_array().end_object();
+  return text;
+}
+
+std::string whose(const std::optional<Namespace>& ns) {
+  if (!ns) return {};
+  return ns->empty() ? " of no namespace" : fmt::format(" of namespace '{}'", ns->view());
+}
+
+void print(const std::vector<ExpiredRuns>& expired) {
+  for (const auto& one : expired) {
+    fmt::print("{}{} runs{} ended before {}, {} days ago.\n", one.at_limit() ? "At least " : "",
+               one.runs.size(), whose(one.part.scope.ns), format_timestamp(one.part.scope.before),
+               one.part.days);
+  }
+}
+
 }  // namespace
 
 int rebuild_projections(const RebuildOptions& options) {
@@ -172,7 +254,12 @@ int rebuild_projections(const RebuildOptions& options) {
 int prune_history(const RetentionOptions& options) {
   OwnStore own{options.store};
   const auto tools = own.tools();
-  const auto report = unwrap(upkeep::retention_pass(tools, scope_of(options, tools.now)));
+  upkeep::RetentionReport report;
+  for (auto& part : parts_of(own.store(), options, tools.now)) {
+    part.scope.limit = options.limit - static_cast<std::size_t>(report.pruned);
+    if (part.scope.limit == 0) break;
+    add_to(report, unwrap(upkeep::retention_pass(tools, part.scope)));
+  }
   if (options.json) {
     fmt::print("{}\n", to_json(report));
   } else {
@@ -183,34 +270,16 @@ int prune_history(const RetentionOptions& options) {
 
 int show_retention(const RetentionOptions& options) {
   const auto store = unwrap(sqlite::open_sqlite_read_only(options.store));
-  const auto scope = scope_of(options, SystemClock{}.now());
-  const auto expired = unwrap(upkeep::expired_runs(*store, scope));
-  const auto limit = static_cast<std::int64_t>(scope.limit);
-  if (!options.json) {
-    fmt::print("{}{} runs ended before {}, {} days ago.\n",
-               std::ssize(expired) >= limit ? "At least " : "", expired.size(),
-               format_timestamp(scope.before), options.retention_days);
-    return 0;
+  std::vector<ExpiredRuns> expired;
+  for (auto& part : parts_of(*store, options, SystemClock{}.now())) {
+    auto runs = unwrap(upkeep::expired_runs(*store, part.scope));
+    expired.push_back({std::move(part), std::move(runs)});
   }
-  std::string text;
-  JsonWriter json{text};
-  json.begin_object();
-  if (options.ns) {
-    json.field("namespace", std::string_view{*options.ns});
+  if (options.json) {
+    fmt::print("{}\n", to_json(options, expired));
   } else {
-    json.key("namespace").raw("null");
+    print(expired);
   }
-  json.field("retention_days", std::int64_t{options.retention_days})
-      .field("cutoff", std::string_view{format_timestamp(scope.before)})
-      .field("expired_run_count", std::ssize(expired))
-      .key("expired_run_ids")
-      .begin_array();
-  for (const auto& run : expired) json.value(run.view());
-  json.end_array()
-      .field("scan_limit", limit)
-      .field("scan_pressure", std::ssize(expired) >= limit)
-      .end_object();
-  fmt::print("{}\n", text);
   return 0;
 }
 

@@ -25,7 +25,7 @@ struct RetentionOptions {
   std::vector<std::string> run_ids;
   std::optional<std::string> ns;
   std::size_t limit = 100;
-  int retention_days = 30;
+  std::optional<std::int64_t> retention_days = {};  // absent: as each namespace has it
   bool json = false;
 };
 

@@ -27,6 +27,12 @@ Timestamp time_in(const Value& body, std::string_view field) {
 
 }  // namespace
 
+std::int64_t retention_days_in(const store::Document& document) {
+  const auto body = parse_json(document.body);
+  const Value* days = body ? body->find("retention_days") : nullptr;
+  return days && days->if_integer() ? *days->if_integer() : usual_retention_days;
+}
+
 Namespaces::Namespaces(NamespacesParts parts) : parts_(std::move(parts)) {
   const Timestamp now = parts_.clock.now();
   entries_.emplace(parts_.default_name, Entry{.created_at = now, .updated_at = now});
@@ -62,9 +68,8 @@ void Namespaces::read(std::span<const store::Document> documents) {
     }
     Entry entry;
     const Value* description = body ? body->find("description") : nullptr;
-    const Value* days = body ? body->find("retention_days") : nullptr;
     if (description && description->if_string()) entry.description = *description->if_string();
-    if (days && days->if_integer()) entry.retention_days = *days->if_integer();
+    entry.retention_days = retention_days_in(document);
     if (const Value* storage = body ? body->find("external_payload_storage") : nullptr) {
       entry.storage = find_storage_policy(*storage);
       if (!entry.storage) {

@@ -12,6 +12,11 @@
 namespace dw::server {
 
 inline constexpr std::string_view namespace_kind = "namespace";
+// How long runs are kept where nobody has said anything.
+inline constexpr std::int64_t usual_retention_days = 30;
+
+// As the document of a namespace has it.
+std::int64_t retention_days_in(const store::Document& document);
 
 // What a namespace has besides its workflows: documents of a kind, and whoever knows them by heart.
 struct Belongings {
@@ -57,7 +62,7 @@ class Namespaces {
  private:
   struct Entry {
     std::string description = {};
-    std::int64_t retention_days = 30;
+    std::int64_t retention_days = usual_retention_days;
     std::optional<StoragePolicy> storage = {};
     Timestamp created_at = {};
     Timestamp updated_at = {};

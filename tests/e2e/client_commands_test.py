@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """The client commands of dw, as scripts use them: the real binary against a real server, and against
 servers that answer with errors, with nothing, or with nonsense. DW_BINARY names the binary."""
+import contextlib
 import json
 import os
 import pathlib
 import re
 import socket
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -414,6 +416,30 @@ class AgainstFaults(Commands):
         ran = self.ends(SUCCESS, "workflow:history", "w", "r", "--output=jsonl")
         self.assertEqual(ran.out.count("\n"), total)
         self.assertLessEqual(max(sizes), 1000)
+
+
+class OnAStore(Commands):
+    def test_each_namespace_keeps_its_runs_as_long_as_it_says(self) -> None:
+        server = Server()
+        self.server_url = server.url
+        self.told("namespace:create", "billing", "--retention", "90")
+        for name in ("default", "billing"):
+            self.told("workflow:start", "-t", "sample.tally", "-w", name, "-i", "[3]", f"--namespace={name}")
+            self.told("workflow:terminate", name, f"--namespace={name}")
+        server.end()
+        self.addCleanup(server.directory.cleanup)
+        store = f"{server.directory.name}/dw.db"
+        with contextlib.closing(sqlite3.connect(store)) as database, database:
+            database.execute("UPDATE runs SET closed_at = closed_at - ?", (60 * 24 * 3600 * 1_000_000,))
+
+        status = self.told("system:retention-status", "--store", store)
+        self.assertEqual((status["retention_days"], status["expired_run_count"]), (None, 1))
+        self.assertEqual([(one["namespace"], one["retention_days"], one["expired_run_count"])
+                          for one in status["namespaces"]], [("billing", 90, 0), ("default", 30, 1)])
+        self.assertEqual(self.told("system:retention-status", "--store", store, "--retention-days=59")["expired_run_count"], 2)
+        self.assertEqual(self.told("history:prune", "--store", store)["pruned"], 1)
+        self.assertEqual(self.told("history:prune", "--store", store, "--namespace=default")["processed"], 0)
+        self.assertEqual(self.told("history:prune", "--store", store, "--namespace=billing", "--retention-days=59")["pruned"], 1)
 
 
 class WithoutAServer(Commands):
