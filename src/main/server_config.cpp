@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <fstream>
-#include <sstream>
 
 namespace dw::app {
 namespace {
@@ -39,13 +39,16 @@ server::Environment process_environment() {
 
 Result<std::string> read_whole(const std::string& path, std::string_view what) {
   std::ifstream file{path, std::ios::binary};
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || text.bad()) {  // a directory opens, too
+  std::string text;
+  for (std::array<char, 4096> piece; file;) {
+    file.read(piece.data(), piece.size());
+    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  if (!file.is_open() || file.bad()) {  // a directory opens, too
     return misconfigured(fmt::format(
         "cannot read the {} {}; it must be a file that this user may read", what, path));
   }
-  return text.str();
+  return text;
 }
 
 Result<server::SettingsFile> read_settings_file(const server::GivenSettings& flags,

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """What operators see of a server, and what they tell it: settings, signals, logs, metrics."""
 import gzip
+import hashlib
+import hmac
+import itertools
 import json
 import os
 import pathlib
 import re
 import resource
-import shutil
+import shlex
 import signal
 import socket
 import ssl
@@ -16,7 +19,8 @@ import unittest
 import urllib.error
 import urllib.request
 
-DW = os.environ["DW_BINARY"]
+from serving import DW, certificate
+
 CONTROL = {"X-Durable-Workflow-Control-Plane-Version": "2"}
 
 
@@ -48,16 +52,6 @@ class Observed(unittest.TestCase):
         path.write_text(text)
         path.chmod(0o600)
         return str(path)
-
-    def certificate(self) -> tuple[str, str]:
-        """A self-signed one, and its key."""
-        if not shutil.which("openssl"):
-            self.skipTest("there is no openssl to make a certificate with")
-        certificate, key = str(self.directory / "server.pem"), str(self.directory / "server.key")
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
-                        "2", "-subj", "/CN=localhost", "-keyout", key, "-out", certificate],
-                       check=True, capture_output=True)
-        return certificate, key
 
     def start(self, toml: str, *arguments: str, files: tuple[int, int] | None = None,
               listen: str | None = "127.0.0.1:0", **environment: str) -> dict:
@@ -175,6 +169,20 @@ class Observed(unittest.TestCase):
         self.assertEqual(self.ask("/metrics")[0], 200)
         self.assertEqual(self.ask("/api/cluster/info")[0], 401)
 
+    def test_a_body_that_was_signed_is_served_and_no_other(self) -> None:
+        self.start("", DW_AUTH_DRIVER="signature", DW_OPERATOR_SIGNATURE_KEY="the-key")
+        body = b'{"workflow_type": "hand.made", "workflow_id": "signed"}'
+
+        def signed(key: bytes, text: bytes) -> dict[str, str]:
+            signature = hmac.digest(key, text, hashlib.sha256).hex()
+            return {**CONTROL, "Content-Type": "application/json", "X-Signature": signature}
+
+        for headers in (signed(b"a-guess", body), signed(b"the-key", body + b" ")):
+            self.assertEqual(self.ask("/api/workflows", headers, body=body)[0], 401)
+        self.assertEqual(self.ask("/api/workflows/signed", CONTROL, "the-key")[0], 401)
+        self.assertEqual(self.ask("/api/workflows", signed(b"the-key", body), body=body)[0], 201)
+        self.assertEqual(self.ask("/api/workflows/signed", signed(b"the-key", b""))[0], 200)
+
     def test_tokens_and_the_log_level_change_while_it_runs(self) -> None:
         token_file = self.file("admin.token", "before\n")
         toml = f'[auth]\nadmin_token_file = "{token_file}"\n[log]\nlevel = "info"\n'
@@ -198,16 +206,15 @@ class Observed(unittest.TestCase):
         self.assertEqual(self.stop(), 0)
 
     def test_a_certificate_that_cannot_be_used_holds_up_no_new_token(self) -> None:
-        certificate, key = self.certificate()
+        trusted, key = certificate(self.directory)
         token_file = self.file("admin.token", "before\n")
-        self.start(f'[auth]\nadmin_token_file = "{token_file}"\n', "--tls-cert", certificate, "--tls-key", key)
-        self.trust = ssl.create_default_context(cafile=certificate)
-        self.trust.check_hostname = False
+        self.start(f'[auth]\nadmin_token_file = "{token_file}"\n', "--tls-cert", trusted, "--tls-key", key)
+        self.trust = ssl.create_default_context(cafile=trusted)
         self.assertEqual(self.ask("/api/namespaces", CONTROL, "before")[0], 200)
         self.file("server.pem", "no certificate\n")
         self.file("admin.token", "after\n")
         self.process.send_signal(signal.SIGHUP)
-        self.assertIn(certificate, self.hear("the certificate stays as it was")["message"])
+        self.assertIn(trusted, self.hear("the certificate stays as it was")["message"])
         self.hear("settings were read again")
         self.assertEqual(self.ask("/api/namespaces", CONTROL, "before")[0], 401)
         self.assertEqual(self.ask("/api/namespaces", CONTROL, "after")[0], 200)
@@ -335,7 +342,8 @@ class Misconfigured(unittest.TestCase):
         self.assertIn("is no address", self.refusal("--listen", "nowhere"))
         self.assertIn("certificate and its key", self.refusal("--tls-cert", "a.pem"))
         self.assertIn("no name for a namespace", self.refusal("--namespace", "A B"))
-        self.assertIn("cannot read the settings file", self.refusal("--config", "/nowhere.toml"))
+        for path in "/nowhere.toml", "/":
+            self.assertIn("cannot read the settings file", self.refusal("--config", path))
 
     def test_the_world_without_credentials(self) -> None:
         self.assertIn("refusing to listen", self.refusal("--listen", "0.0.0.0:0"))
@@ -390,6 +398,24 @@ class DevServer(unittest.TestCase):
         self.assertEqual(process.wait(60), 0)
         self.assertIn("its store goes with it", process.stdout.read())
         self.assertEqual(list(self.directory.iterdir()), [])
+
+    def test_what_it_suggests_to_try_works(self) -> None:
+        process = self.dev("--port", "0", "--seed-demo")
+        url = re.search(r"(http://\S+)/api", process.stdout.readline()).group(1)
+        lines = iter(process.stdout.readline, "")
+        suggested = [line for line in itertools.takewhile(lambda line: "Ctrl-C" not in line, lines) if line.strip()]
+        request = urllib.request.Request(url + "/api/workflows", headers=CONTROL)
+
+        def samples() -> list:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return json.load(answer)["workflows"]
+        while not samples():  # they come right after the lines, the schedule first
+            pass
+        for line, shown in zip(suggested, ("sample-order-1", "sample-order-1", "sample-orders"), strict=True):
+            ended = subprocess.run(shlex.split(line), env=clean_environment(HOME=str(self.directory)),
+                                   capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+            self.assertEqual((ended.returncode, ended.stderr), (0, ""), line)
+            self.assertIn(shown, ended.stdout, line)
 
     def test_nohup_lets_it_go_on_without_its_terminal(self) -> None:
         process = self.dev("--port", "0", before=["nohup"])

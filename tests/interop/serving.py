@@ -3,11 +3,24 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
+import unittest
 
 DW = os.environ["DW_BINARY"]
+
+
+def certificate(directory: pathlib.Path) -> tuple[str, str]:
+    """A self-signed one for this machine, and its key."""
+    if not shutil.which("openssl"):
+        raise unittest.SkipTest("there is no openssl to make a certificate with")
+    made, key = str(directory / "server.pem"), str(directory / "server.key")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
+                    "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                    "-keyout", key, "-out", made], check=True, capture_output=True)
+    return made, key
 
 
 class Server:
