@@ -55,6 +55,13 @@ class CommandAnswers(WireTest):
         self.assertLessEqual(UPDATE, ended.keys())
         self.assertTrue(ended["failure_id"] and ended["closed_at"])
 
+    def test_a_request_id_names_one_thing(self) -> None:
+        self.parked()
+        for kind in "signal", "update":
+            self.says(self.command(f"{kind}/one", request_id="r1"), 202)
+            self.says(self.command(f"{kind}/other", request_id="r1"), 409, reason="request_id_conflict",
+                      rejection_reason="request_id_conflict", command_status="rejected")
+
     def test_an_update_that_is_waited_for_brings_its_result(self) -> None:
         self.parked()
         answer = self.says(self.command("update/raise"), 202)
