@@ -230,6 +230,7 @@ class AuthMatrix : public TestWithParam<Auth::Driver> {
   FrontDesk desk_without_roles_{options(false), service_, service_};
 };
 
+// proves: E-91
 TEST_P(AuthMatrix, EveryRouteAnswersEverybodyAsSpecified) {
   for (const Route& route : routes()) {
     const Roles* roles = specified_roles(route);

@@ -7,6 +7,7 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <poll.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
@@ -153,6 +154,12 @@ class Client {
   Answer ask(std::string_view request) {
     send(request);
     return read_answer();
+  }
+
+  // Whether the server says anything, or hangs up, so soon.
+  bool hears_within(std::chrono::milliseconds time) const {
+    pollfd heard{.fd = fd_, .events = POLLIN, .revents = 0};
+    return ::poll(&heard, 1, static_cast<int>(time.count())) > 0;
   }
 
   // All that still comes until the server hangs up; a reset counts as that.
@@ -392,6 +399,18 @@ TEST_F(HttpServerTest, ARequestThatDoesNotArriveGets408) {
     EXPECT_EQ(answer.status(), 408) << part;
     EXPECT_THAT(answer.body, HasSubstr(R"("reason":"request_timeout")"));
     EXPECT_THAT(client.read_to_end(), IsEmpty());
+  }
+}
+
+TEST_F(HttpServerTest, ARequestThatDripsInGets408AllTheSame) {
+  start({.header_timeout = 50ms});
+  for (const char* part :
+       {"GET /", "POST /echo HTTP/1.1\r\nHost: dw\r\nContent-Length: 100000\r\n\r\n"}) {
+    Client client{port_};
+    client.send(part);
+    const auto until = std::chrono::steady_clock::now() + generous;
+    while (!client.hears_within(5ms) && std::chrono::steady_clock::now() < until) client.send("x");
+    EXPECT_EQ(client.read_answer().status(), 408) << part;
   }
 }
 

@@ -82,6 +82,7 @@ TEST_F(WorkMeetsWorkers, AQueueWithoutANameIsTheDefaultOne) {
   EXPECT_THAT(told, ElementsAre("named: a", "unnamed: a"));
 }
 
+// proves: E-182
 TEST_F(WorkMeetsWorkers, NamespacesQueuesAndKindsAreKeptApart) {
   auto elsewhere = asking_for({"charge"});
   elsewhere.ns = Namespace{"other"};

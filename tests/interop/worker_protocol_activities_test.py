@@ -8,6 +8,13 @@ from wire import PATIENCE, QUEUE, Answer, Json, WireTest, activity, blob, envelo
 VERBS: list[tuple[str, Json]] = [("complete", {}), ("fail", {"failure": {"message": "no"}}), ("heartbeat", {})]
 
 
+def key_paths(value: Any, where: str = "") -> set[str]:
+    """Of an object and all within it."""
+    if not isinstance(value, dict):
+        return {where}
+    return {path for key in value for path in key_paths(value[key], f"{where}.{key}")}
+
+
 class Activities(WireTest):
     def test_a_result_may_be_plain_or_missing_and_counts_once(self) -> None:
         self.asked(*[activity(name) for name in ("plain", "none", "late")])
@@ -25,6 +32,7 @@ class Activities(WireTest):
                    for event in self.history(work["late"]["run_id"]) if event["event_type"] == "ActivityCompleted"}
         self.assertEqual(results, {"plain": blob(["hi", 1]), "none": blob(None), "late": blob("late")})
 
+    # proves: E-86
     def test_a_failure_is_tried_again_as_often_as_allowed(self) -> None:
         first = self.at_work(retry_policy={"max_attempts": 2, "backoff_seconds": [0]})
         self.ended(self.tell(first, "fail", {"failure": {"message": "not yet"}}), first, "failed")
@@ -87,6 +95,7 @@ class Activities(WireTest):
         work = self.at_work(start_to_close_timeout=10**13)
         self.assertEqual(work["lease_expires_at"], "9999-12-31T23:59:59.999999Z")
 
+    # proves: E-86
     def test_a_heartbeat_is_heard(self) -> None:
         work = self.at_work()
         for details in ({"done": 3}, envelope([3])):
@@ -164,6 +173,29 @@ class Activities(WireTest):
         bare, full = (event["payload"]["activity"] for event in self.poll()["history_events"][2:4])
         self.assertEqual(full["retry_policy"], {"snapshot_version": 1, **policy, **times})
         self.assertNotIn("retry_policy", bare)
+
+    # proves: E-88
+    def test_it_looks_the_same_whoever_ran_it(self) -> None:
+        self.asked(activity("shop.charge_card", "ada", 500, queue="default"))  # the server's own code
+        task = self.poll()
+        self.completed(self.complete(task, activity("greet", "ada", 500)), task)
+        work = self.poll("activity")
+        self.ended(self.tell(work, "complete", {"result": "paid"}), work)
+        native, by_hand = (
+            [event for event in self.history(task["run_id"]) if event["payload"].get("activity_type") == name]
+            for name in ("shop.charge_card", "greet"))
+        self.assertEqual(types(native), ["ActivityScheduled", "ActivityStarted", "ActivityCompleted"])
+        self.assertEqual([(event["event_type"], key_paths(event["payload"])) for event in native],
+                         [(event["event_type"], key_paths(event["payload"])) for event in by_hand])
+
+        before = self.history(task["run_id"])
+        for events in native, by_hand:
+            attempt = events[-1]["payload"]["activity_attempt"]
+            late = {"task_id": attempt["task_id"], "activity_attempt_id": attempt["id"], "lease_owner": "w1"}
+            self.ended(self.tell(late, "complete", {"result": "other"}), late)  # told again how it ended
+            self.ignored(self.tell(late, "fail", {"failure": {"message": "no"}}), "stale_attempt")
+            self.says(self.tell(late, "heartbeat"), 200, heartbeat_recorded=False, can_continue=False)
+        self.assertEqual(self.history(task["run_id"]), before)
 
     def test_python_asks_again_for_what_is_pending_and_gets_it_once(self) -> None:
         self.asked(activity("one"), activity("two"), runtime="python")

@@ -208,6 +208,7 @@ class Polls(WireTest):
 
 
 class WorkflowTasks(WireTest):
+    # proves: E-86
     def test_a_workflow_by_hand(self) -> None:
         task = self.started("ada", 3)
         self.shows(task, history_fan_out=0, history_budget_pressure="ok", continue_as_new_recommended=False, connection=None)
