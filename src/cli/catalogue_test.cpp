@@ -106,6 +106,11 @@ TEST(Catalogue, HelpNamesEveryOption) {
   }
 }
 
+TEST(Catalogue, HelpTellsHowAnArgumentThatIsAnObjectIsGiven) {
+  EXPECT_THAT(help_text(*find_command("workflow:start")), HasSubstr("a list of arguments"));
+  EXPECT_THAT(help_text(*find_command("activity:complete")), Not(HasSubstr("list of arguments")));
+}
+
 TEST(Catalogue, HelpTellsWhatAStoreOfThisMachineTakes) {
   const std::vector<LocalCommand> local{
       {"system:retention-pass", "", {{"retention-days", "N", "Keep runs for so long"}}}};

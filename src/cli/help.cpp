@@ -109,6 +109,9 @@ std::string help_text(const Command& command, const std::vector<LocalCommand>& l
     (is_global(option) ? shared : own).push_back(option);
   }
   text += options_text("Options", own);
+  if (command.input == InputAs::arguments) {
+    text += "\nJSON is a list of arguments; one that is an object stands in a list: [{…}].\n";
+  }
   text += options_text("Options of every command", shared);
   text += local_options_text(local, command.name);
   text += "\nExamples:\n";

@@ -142,7 +142,8 @@ Command start_command() {
                          {"Signal", "signal_name"},
                          {"Signal Outcome", "signal_outcome"}}},
       .examples = {"dw workflow:start -t sample.tally -w tally-1 -i '[10]'",
-                   "dw workflow:start -t shop.place_order --input-file order.json --wait --json"},
+                   "echo '[{\"customer\":\"ada\"}]' | "
+                   "dw workflow:start -t shop.place_order --input-file - --wait --json"},
       .exits = "With --wait: 0 it completed, 1 it ended in any other way.",
       .shape = signal_with_its_input,
       .run = run_start};
