@@ -207,6 +207,10 @@ Command register_command() {
             .help = "A type it runs; may be repeated",
             .kind = Kind::list,
             .key = "supported_activity_types"},
+           {.name = "capability",
+            .help = "What else it does, as query_tasks; may be repeated",
+            .kind = Kind::list,
+            .key = "capabilities"},
            {.name = "max-workflow-tasks",
             .help = "How many at once",
             .kind = Kind::whole,
@@ -225,7 +229,8 @@ Command register_command() {
                          {"Status", "status", Format::status}}},
       .worker_protocol = true,
       .examples = {"dw worker:register probe --workflow-type=shop.place_order",
-                   "dw worker:register probe --task-queue=orders --json"},
+                   "dw worker:register probe --workflow-type=shop.place_order "
+                   "--capability=query_tasks --json"},
       .exits = "1 when the server did not confirm it.",
       .verdict = registered_or_not};
 }

@@ -235,6 +235,18 @@ class AgainstAServer(Commands):
         self.assertEqual(self.told("worker:deregister", "probe")["outcome"], "deregistered")
         self.told("worker:describe", "probe", code=NOT_FOUND)
 
+    def test_a_query_answered_by_hand(self) -> None:
+        queue = ["--task-queue=asked"]
+        self.told("worker:register", "oracle", *queue, "--workflow-type=hand.asked", "--capability=query_tasks")
+        self.told("workflow:start", "-t", "hand.asked", "-w", "asked", *queue)
+        asking = subprocess.Popen([DW, "workflow:query", "asked", "open", "--json", "--server", self.server_url],
+                                  stdout=subprocess.PIPE, env={"HOME": self.home.name})
+        task = self.told("query-task:poll", "oracle", *queue)["task"]
+        self.told("query-task:complete", task["query_task_id"], str(task["query_task_attempt"]),
+                  "--lease-owner=oracle", "--result", '{"open":3}')
+        answer, _ = asking.communicate(timeout=60)
+        self.assertEqual(json.loads(answer)["result"], {"open": 3})
+
     def test_the_server_itself(self) -> None:
         self.assertEqual(self.told("server:health")["status"], "serving")
         self.assertEqual(self.told("cluster:info")["control_plane"]["version"], "2")
