@@ -111,6 +111,11 @@ TEST(Catalogue, HelpTellsHowAnArgumentThatIsAnObjectIsGiven) {
   EXPECT_THAT(help_text(*find_command("activity:complete")), Not(HasSubstr("list of arguments")));
 }
 
+TEST(Catalogue, HelpNamesEveryRouteThatMetricsComeFrom) {
+  EXPECT_THAT(help_text(*find_command("system:metrics")),
+              HasSubstr("Asks: GET /metrics; with --json GET /api/system/metrics\n"));
+}
+
 TEST(Catalogue, HelpTellsWhatAStoreOfThisMachineTakes) {
   const std::vector<LocalCommand> local{
       {"system:retention-pass", "", {{"retention-days", "N", "Keep runs for so long"}}}};

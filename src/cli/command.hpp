@@ -93,6 +93,7 @@ struct Command {
   std::vector<Option> options = {};
   std::string_view method = {};  // empty: no server is asked
   std::string_view path = {};    // "/workflows/{workflow-id}[/runs/{run-id}]/cancel"
+  std::string_view asks = {};    // for help, where method and path are not all of it
   Scope scope = Scope::in_namespace;
   InputAs input = InputAs::nothing;
   std::string_view input_key = "input";

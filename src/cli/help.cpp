@@ -95,7 +95,9 @@ std::string help_text(const Command& command, const std::vector<LocalCommand>& l
   if (!command.aliases.empty()) {
     text += fmt::format("Also: {}\n", fmt::join(command.aliases, ", "));
   }
-  if (!command.method.empty()) {
+  if (!command.asks.empty()) {
+    text += fmt::format("Asks: {}\n", command.asks);
+  } else if (!command.method.empty()) {
     text += fmt::format("Asks: {} /api{}\n", command.method, command.path);
   }
   if (!command.arguments.empty()) {
