@@ -247,6 +247,15 @@ TEST(ScheduleEvaluate, FailsWhenAScheduleFailed) {
 
 // ---- guards
 
+TEST(ScheduleFreeze, TellsOfTriggersOnlyWhileSomethingIsHeldBack) {
+  ClientStory held;
+  held.answers(R"({"queue_frozen":true,"kill_switch":false})");
+  EXPECT_THAT(held.run({"schedule:freeze", "--reason=r"}).out, HasSubstr("Backfills Too: no"));
+  ClientStory free;
+  free.answers(R"({"queue_frozen":false,"kill_switch":false})");
+  EXPECT_THAT(free.run({"schedule:unfreeze"}).out, Not(HasSubstr("Backfills Too")));
+}
+
 TEST(ScheduleCondition, WrongShapesAreFoundBeforeAnythingIsSent) {
   for (const char* filter :
        {"[]", R"({"status":{"eq":1}})", R"({"/a":{"eq":1,"lt":2}})", R"({"/a":{"like":1}})", "{"}) {

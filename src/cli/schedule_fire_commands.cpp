@@ -227,11 +227,9 @@ void draw_control(Page& page, const Value& answer) {
   const bool held = is_true(answer, "queue_frozen") || is_true(answer, "kill_switch");
   page.heading(held ? "Schedules are held back: nothing fires by itself."
                     : "Schedules fire again.");
-  page.lines({{"Reason", "reason"},
-              {"Triggers And Backfills Too", "kill_switch"},
-              {"Changed By", "changed_by"},
-              {"Changed At", "changed_at"}},
-             answer);
+  page.lines({{"Reason", "reason"}}, answer);
+  if (held) page.lines({{"Triggers And Backfills Too", "kill_switch"}}, answer);
+  page.lines({{"Changed By", "changed_by"}, {"Changed At", "changed_at"}}, answer);
 }
 
 // ---- making room
