@@ -47,19 +47,70 @@ std::string mistake_in_words(const Value& response, std::string_view field,
   return message;
 }
 
+// The command, asked of whom this one was asked.
+std::string there(std::string_view command, const FailureContext& context) {
+  if (!context.server.empty()) return fmt::format("{} --server={}", command, context.server);
+  if (!context.env.empty()) return fmt::format("{} --env={}", command, context.env);
+  return std::string{command};
+}
+
 std::string probe_command(const FailureContext& context) {
-  if (!context.server.empty()) {
-    return fmt::format("dw doctor --server={} --output=json", context.server);
-  }
-  if (!context.env.empty()) return fmt::format("dw doctor --env={} --output=json", context.env);
-  return "dw doctor --output=json";
+  return there("dw doctor", context) + " --output=json";
 }
 
 std::string help_command(const FailureContext& context) {
   return context.command.empty() ? "dw --help" : fmt::format("dw help {}", context.command);
 }
 
+// A name that a server told, for a line that somebody may hand to a shell.
+std::string name_in(const Value& response, std::string_view key, std::string_view otherwise) {
+  constexpr std::string_view marks = "._:-";
+  const std::string name = text_of(response, key);
+  const bool plain = std::ranges::all_of(name, [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           marks.find(c) != std::string_view::npos;
+  });
+  return plain && !name.empty() ? name : std::string{otherwise};
+}
+
+// Where the reason says more than the status does of what would help.
+std::optional<Recommendation> recommendation_by_reason(const Value& response,
+                                                       const FailureContext& context) {
+  const std::string reason = text_of(response, "reason");
+  if (reason == "calendar_is_seed") {
+    return Recommendation{"request.invalid", "Make a calendar of your own from it.",
+                          there(fmt::format("dw calendar:clone {} --name=<name>",
+                                            name_in(response, "calendar_id", "<calendar>")),
+                                context)};
+  }
+  if (reason == "forbidden" && !list_of(response, "allowed_roles").empty()) {
+    return Recommendation{
+        "auth.failed",
+        fmt::format("Use a token of a role that may: {}.", words_of(response, "allowed_roles")),
+        probe_command(context)};
+  }
+  if (reason == "namespace_already_exists") {
+    return Recommendation{
+        "request.invalid", "Choose another name, or change it with dw namespace:update.",
+        there(fmt::format("dw namespace:describe {}", name_in(response, "namespace", "<name>")),
+              context)};
+  }
+  if (reason == "namespace_not_found") {
+    return Recommendation{"resource.not_found",
+                          "See which there are; dw namespace:create makes another.",
+                          there("dw namespace:list", context)};
+  }
+  if (reason == "worker_not_registered") {
+    return Recommendation{"request.invalid", "Register the worker for its queue first.",
+                          there(fmt::format("dw worker:register {} --task-queue=<queue>",
+                                            name_in(response, "worker_id", "<worker-id>")),
+                                context)};
+  }
+  return std::nullopt;
+}
+
 Recommendation recommendation_for(const Failure& failure, const FailureContext& context) {
+  if (auto advice = recommendation_by_reason(failure.response, context)) return *std::move(advice);
   switch (failure.exit) {
     case Exit::network:
       return {"server.unreachable",

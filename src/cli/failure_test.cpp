@@ -136,6 +136,25 @@ TEST(Failure, WhatAServerDoesNotHaveIsNotTriedAgain) {
   EXPECT_THAT(text, Not(HasSubstr("trying again")));
 }
 
+TEST(Failure, AReasonThatIsKnownLeadsToTheCommandThatHelps) {
+  const std::tuple<int, const char*, const char*> table[] = {
+      {403, R"({"reason":"calendar_is_seed","calendar_id":"us-federal-holidays"})",
+       "dw calendar:clone us-federal-holidays --name=<name> --server=http://s\n"},
+      {403, R"({"reason":"forbidden","allowed_roles":["operator","admin"]})",
+       "of a role that may: operator, admin.\n"},
+      {409, R"({"reason":"namespace_already_exists","namespace":"shop"})",
+       "dw namespace:describe shop --server=http://s\n"},
+      {404, R"({"reason":"namespace_not_found"})", "dw namespace:list --server=http://s\n"},
+      {412, R"({"reason":"worker_not_registered","worker_id":"w; rm -r ."})",
+       "dw worker:register <worker-id> --task-queue=<queue> --server=http://s\n"},
+  };
+  for (const auto& [status, body, advice] : table) {
+    EXPECT_THAT(
+        failure_text(failure_of_reply(status, body), {.command = "c", .server = "http://s"}, true),
+        HasSubstr(advice));
+  }
+}
+
 TEST(Failure, WhoeverNamedNoCommandIsShownAllOfThem) {
   EXPECT_THAT(failure_text(invalid_input("no such command"), {.command = ""}, true),
               HasSubstr("Try: dw --help\n"));
