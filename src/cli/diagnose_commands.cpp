@@ -79,38 +79,68 @@ Outcome<Value::Map> workflows_only(const Given& given, Value::Map body) {
 
 Value doctor_recommendation(std::string_view id, std::string_view severity,
                             std::string_view message, const std::string& command) {
-  return Value::Map{{"id", id}, {"severity", severity}, {"message", message}, {"command", command}};
+  Value::Map advice{{"id", id}, {"severity", severity}, {"message", message}};
+  if (!command.empty()) advice.emplace_back("command", command);
+  return advice;
 }
 
-Value::Array doctor_recommendations(const Connection& connection, const Failure* failure,
-                                    const std::vector<std::string>& warnings) {
-  Value::Array advice;
-  const std::string again = fmt::format("dw doctor --server={} --output=json",
-                                        client::without_user_info(connection.server));
-  if (failure && failure->exit == Exit::network) {
-    advice.push_back(doctor_recommendation(
+// The command, asked where the doctor was sent.
+std::string there_too(std::string_view command, const Connection& connection) {
+  if (connection.server_source == "flag") {
+    return fmt::format("{} --server={}", command, client::without_user_info(connection.server));
+  }
+  if (connection.profile_source == "flag") {
+    return fmt::format("{} --env={}", command, connection.profile);
+  }
+  return std::string{command};
+}
+
+Value advice_on_failure(const Connection& connection, const Failure& failure) {
+  const std::string its_profile = fmt::format("dw env:show {}", connection.profile);
+  if (failure.exit == Exit::network) {
+    return doctor_recommendation(
         "server.unreachable", "error",
-        "Check the server URL, DNS, port and TLS settings of the selected environment.", again));
-  } else if (failure && failure->exit == Exit::timeout) {
-    advice.push_back(doctor_recommendation(
-        "server.timeout", "error",
-        "Check the server's load and whether it can be reached, or allow more with --timeout.",
-        again));
-  } else if (failure && failure->exit == Exit::auth) {
-    advice.push_back(doctor_recommendation(
-        "auth.failed", "error", "Check where the token comes from, and its role.", again));
-  } else if (failure) {
-    advice.push_back(doctor_recommendation("server.error", "error",
-                                           "Look at what the server said, and at its log.", again));
+        "Check the server URL, DNS, port and TLS settings of the selected environment.",
+        connection.server_source == "profile"   ? its_profile
+        : connection.server_source == "default" ? "dw server:dev"
+                                                : "");
   }
-  if (!warnings.empty()) {
+  if (failure.exit == Exit::timeout) {
+    return doctor_recommendation("server.timeout", "error",
+                                 "Check the server's load and whether it can be reached.", "");
+  }
+  if (failure.status == 401 && connection.token.empty()) {
+    return doctor_recommendation("auth.failed", "error", "The server asks for a token: set one.",
+                                 "dw env:set <name> --token-env=DURABLE_WORKFLOW_AUTH_TOKEN");
+  }
+  if (failure.exit == Exit::auth) {
+    return doctor_recommendation("auth.failed", "error",
+                                 "Check where the token comes from, and its role.",
+                                 connection.token_source.starts_with("profile") ? its_profile : "");
+  }
+  return doctor_recommendation("server.error", "error",
+                               "Look at what the server said, and at its log.",
+                               there_too("dw server:health", connection));
+}
+
+struct Findings {
+  const Failure* failure = nullptr;
+  std::vector<std::string> misfits = {};
+  bool no_namespace = false;
+};
+
+Value::Array doctor_recommendations(const Connection& connection, const Findings& findings) {
+  Value::Array advice;
+  if (findings.failure) advice.push_back(advice_on_failure(connection, *findings.failure));
+  if (!findings.misfits.empty()) {
     advice.push_back(doctor_recommendation("compatibility.unsupported", "warning",
-                                           "Use a dw and a server that fit each other.", again));
+                                           "Use a dw and a server that fit each other.",
+                                           there_too("dw server:info", connection)));
   }
-  if (connection.token.empty()) {
-    advice.push_back(doctor_recommendation(
-        "auth.token_missing", "warning", "Set a token if the server asks for one.",
-        "dw env:set <name> --token-env=DURABLE_WORKFLOW_AUTH_TOKEN"));
+  if (findings.no_namespace) {
+    advice.push_back(doctor_recommendation("resource.not_found", "warning",
+                                           "Name a namespace that there is, or make this one.",
+                                           there_too("dw namespace:list", connection)));
   }
   if (!connection.tls_verify) {
     advice.push_back(doctor_recommendation("tls.unverified", "warning",
@@ -166,23 +196,32 @@ Value server_value(const Outcome<Value>& info) {
       {"cluster_info", *info}};
 }
 
+// Whoever may not look, or cannot, does not know.
+bool lacks_namespace(Task& task) {
+  const auto found = task.session.ask({.target = "/namespaces/" + escape_segment(task.ns())});
+  return !found && text_of(found.error().response, "reason") == "namespace_not_found";
+}
+
 void draw_doctor(Page& page, const Value& report) {
   page.heading("dw doctor");
   page.lines({{"CLI Version", "dw.version"}, {"Commit", "dw.commit"}, {"Built", "dw.build_date"}},
              report);
   page.gap();
   page.text("Connection:");
-  page.line("Server", words_of(report, "connection.server"));
-  page.line("Namespace", words_of(report, "connection.namespace"));
+  const auto from = [&](std::string_view value, std::string_view setting) {
+    return fmt::format("{} ({})", value,
+                       words_of(report, fmt::format("connection.{}.source", setting)));
+  };
+  page.line("Server", from(words_of(report, "connection.server"), "effective_config.server"));
+  page.line("Namespace",
+            from(words_of(report, "connection.namespace"), "effective_config.namespace"));
   const bool profile = !text_of(report, "connection.profile.name").empty();
-  page.line("Profile", profile ? fmt::format("{} ({})", words_of(report, "connection.profile.name"),
-                                             words_of(report, "connection.profile.source"))
-                               : "none");
-  page.line(
-      "Token",
-      fmt::format("{} via {}", is_true(report, "connection.token.present") ? "present" : "not set",
-                  words_of(report, "connection.token.source")));
-  page.line("TLS Verify", words_of(report, "connection.tls.verify"));
+  page.line("Profile",
+            profile ? from(words_of(report, "connection.profile.name"), "profile") : "none");
+  const bool token = is_true(report, "connection.token.present");
+  const bool nowhere = text_of(report, "connection.token.source") == "none";
+  page.line("Token", nowhere ? "none" : from(token ? "present" : "not set", "token"));
+  page.line("TLS Verify", from(words_of(report, "connection.tls.verify"), "tls"));
   page.gap();
   page.text("Server:");
   page.lines({{"Reachable", "server.reachable"},
@@ -199,8 +238,8 @@ void draw_doctor(Page& page, const Value& report) {
   page.gap();
   page.text("Next steps:");
   for (const Value& one : advice) {
-    page.text(
-        fmt::format("  - {}\n    Try: {}", words_of(one, "message"), words_of(one, "command")));
+    page.text(fmt::format("  - {}", words_of(one, "message")));
+    if (look_up(one, "command")) page.text(fmt::format("    Try: {}", words_of(one, "command")));
   }
 }
 
@@ -209,14 +248,22 @@ void draw_doctor(Page& page, const Value& report) {
 Outcome<Exit> run_doctor(Task& task) {
   const Connection& connection = task.session.connection();
   const auto info = task.session.cluster_info();
-  std::vector<std::string> warnings;
+  Findings findings;
+  if (!info) findings.failure = &info.error();
   if (info) {
-    warnings = compatibility_warnings(*info);
+    findings.misfits = compatibility_warnings(*info);
     const Speaks speaks{.version = task.io.build.version,
                         .control_plane = connection.control_plane_version,
                         .worker_protocol = connection.worker_protocol_version,
                         .worker_commands = true};
-    if (const auto misfit = check_compatibility(*info, speaks)) warnings.push_back(misfit->message);
+    if (const auto misfit = check_compatibility(*info, speaks)) {
+      findings.misfits.push_back(misfit->message);
+    }
+    findings.no_namespace = lacks_namespace(task);
+  }
+  Value::Array warnings(findings.misfits.begin(), findings.misfits.end());
+  if (findings.no_namespace) {
+    warnings.emplace_back(fmt::format("The server has no namespace '{}'.", connection.ns));
   }
   const Value report =
       Value::Map{{"dw", Value::Map{{"version", task.io.build.version},
@@ -224,9 +271,8 @@ Outcome<Exit> run_doctor(Task& task) {
                                    {"build_date", task.io.build.built_at}}},
                  {"connection", connection_value(connection)},
                  {"server", server_value(info)},
-                 {"warnings", Value::Array(warnings.begin(), warnings.end())},
-                 {"recommendations",
-                  doctor_recommendations(connection, info ? nullptr : &info.error(), warnings)}};
+                 {"warnings", std::move(warnings)},
+                 {"recommendations", doctor_recommendations(connection, findings)}};
   show_answer(task, report);
   return info ? Exit::success : info.error().exit;
 }

@@ -12,6 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 
 const char* stuck = R"({"workflow_id":"order-1","run_id":"run-1","namespace":"default",
@@ -71,6 +72,39 @@ TEST(DoctorCommand, AServerThatRefusesIsReachable) {
   nobody.cannot_be_reached({ErrorCode::unavailable, "refused"});
   const Value told = nobody.run({"doctor", "--json"}).document();
   EXPECT_FALSE(is_true(told, "server.reachable"));
+}
+
+TEST(DoctorCommand, TellsPeopleWhereEachSettingComesFrom) {
+  ClientStory story;
+  const Ran ran =
+      story.environment("DURABLE_WORKFLOW_NAMESPACE", "shop").run({"doctor", "--server=http://a"});
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("Server: http://a (flag)\n"),
+                             HasSubstr("Namespace: shop (DURABLE_WORKFLOW_NAMESPACE)\n"),
+                             HasSubstr("Token: none\n"), HasSubstr("TLS Verify: yes (default)\n")));
+  EXPECT_THAT(ran.out, Not(HasSubstr("Next steps"))) << "nobody asked for a token";
+}
+
+TEST(DoctorCommand, AFailureLeadsFurtherThanTheDoctor) {
+  const std::pair<int, const char*> table[] = {{401, "dw env:set"}, {500, "dw server:health"}};
+  for (const auto& [status, next] : table) {
+    ClientStory story;
+    const Ran ran = story.describes_itself("{}", status).run({"doctor"});
+    EXPECT_THAT(ran.out, AllOf(HasSubstr(next), Not(HasSubstr("Try: dw doctor"))));
+  }
+  ClientStory nobody;
+  nobody.cannot_be_reached({ErrorCode::unavailable, "refused"});
+  EXPECT_THAT(nobody.run({"doctor"}).out, HasSubstr("Try: dw server:dev\n"));
+  EXPECT_THAT(nobody.run({"doctor", "--server=http://a"}).out, Not(HasSubstr("Try:")));
+}
+
+TEST(DoctorCommand, WarnsOfANamespaceThatIsNotThere) {
+  ClientStory story;
+  story.answers(R"({"reason":"namespace_not_found"})", 404);
+  const Ran ran = story.run({"doctor", "--namespace=shop"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(story.sent.front().target, "/api/namespaces/shop");
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("The server has no namespace 'shop'.\n"),
+                             HasSubstr("Try: dw namespace:list\n")));
 }
 
 // ---- server:health
