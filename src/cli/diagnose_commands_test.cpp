@@ -10,6 +10,7 @@ namespace dw::cli {
 namespace {
 
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -118,6 +119,30 @@ TEST(HealthCommand, AServerThatIsWellSaysSo) {
   const Ran other = something.answers("{}").run({"server:health", "--json"});
   EXPECT_EQ(other.code, 6);
   EXPECT_THAT(text_of(other.document(), "error"), HasSubstr("without a status"));
+}
+
+// ---- task-queue
+
+TEST(QueueCommand, CapacityIsThatOfTheWorkersWhereTheServerSetsNone) {
+  const char* queue = R"({"task_queues":[{"name":"orders","admission":{
+      "workflow_tasks":{"status":"accepting","leased_count":3,"configured_slot_count":10,
+        "available_slot_count":7,"server_active_lease_count":3,
+        "server_max_active_leases_per_queue":null},
+      "activity_tasks":{"status":"no_active_workers","leased_count":0,"configured_slot_count":0,
+        "available_slot_count":0}}}]})";
+  ClientStory listed;
+  EXPECT_THAT(listed.answers(queue).run({"task-queue:list"}).out,
+              ContainsRegex("orders +accepting \\(7 left\\) +no_active_workers +-"));
+  const Value one = list_of(*parse_json(queue), "task_queues").front();
+  ClientStory described;
+  EXPECT_THAT(described.answers(to_json(one)).run({"task-queue:describe", "orders"}).out,
+              ContainsRegex("Workflow Tasks +accepting +3/10 "));
+}
+
+TEST(QueueCommand, WorkThatNoWorkerHoldsIsDoneByTheServer) {
+  ClientStory story;
+  story.answers(R"({"name":"q","current_leases":[{"task_id":"t","is_expired":false}]})");
+  EXPECT_THAT(story.run({"task-queue:describe", "q"}).out, HasSubstr("in the server's process"));
 }
 
 // ---- bridge:webhook

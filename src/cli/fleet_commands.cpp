@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace dw::cli {
 namespace {
 
@@ -18,8 +20,10 @@ std::string admission_of(const Value& queue, std::string_view kind) {
   const std::string status = words_of(*admission, "status");
   const Value* left = look_up(*admission,
                               "remaining_pending_capacity|server_remaining_active_lease_capacity|"
-                              "server_remaining_dispatch_capacity");
-  return left ? fmt::format("{} ({} left)", status, in_words(*left)) : status;
+                              "server_remaining_dispatch_capacity|available_slot_count");
+  return left && status != "no_active_workers"
+             ? fmt::format("{} ({} left)", status, in_words(*left))
+             : status;
 }
 
 void draw_queues(Page& page, const Value& answer) {
@@ -49,12 +53,14 @@ void draw_admission(Page& page, const Value& answer) {
         std::pair{"Activity Tasks", "activity_tasks"}, std::pair{"Query Tasks", "query_tasks"}}) {
     const Value* admission = look_up(answer, fmt::format("admission.{}", key));
     if (!admission) continue;
-    rows.push_back({label, words_of(*admission, "status"),
-                    of_limit(*admission, "server_active_lease_count|approximate_pending_count",
-                             "server_max_active_leases_per_queue|max_pending_per_queue"),
-                    of_limit(*admission, "server_dispatch_count_this_minute",
-                             "server_max_dispatches_per_minute"),
-                    words_of(*admission, "server_budget_source|budget_source")});
+    rows.push_back(
+        {label, words_of(*admission, "status"),
+         of_limit(*admission, "leased_count|server_active_lease_count|approximate_pending_count",
+                  "server_max_active_leases_per_queue|configured_slot_count|"
+                  "max_pending_per_queue"),
+         of_limit(*admission, "server_dispatch_count_this_minute",
+                  "server_max_dispatches_per_minute"),
+         words_of(*admission, "server_budget_source|budget_source")});
   }
   page.gap();
   page.text("Admission:");
@@ -76,7 +82,8 @@ void draw_queue(Page& page, const Value& answer) {
               {"Stale Pollers", "stats.pollers.stale_count"}},
              answer);
   draw_admission(page, answer);
-  if (const auto& leases = list_of(answer, "current_leases"); !leases.empty()) {
+  const auto& leases = list_of(answer, "current_leases");
+  if (!leases.empty()) {
     page.gap();
     page.text("Current leases:");
     page.table({{"Task ID", "task_id"},
@@ -89,7 +96,12 @@ void draw_queue(Page& page, const Value& answer) {
   }
   page.gap();
   const auto& pollers = list_of(answer, "pollers");
-  if (pollers.empty()) return page.text("No active pollers.");
+  if (pollers.empty()) {
+    const bool worked_on = std::ranges::any_of(
+        leases, [](const Value& lease) { return !is_true(lease, "is_expired"); });
+    return page.text(worked_on ? "No active pollers: code in the server's process works on it."
+                               : "No active pollers.");
+  }
   page.text("Pollers:");
   page.table({{"Worker ID", "worker_id"},
               {"Runtime", "runtime"},
