@@ -52,7 +52,7 @@ struct Option {
   std::int64_t most = INT64_MAX;
 };
 
-enum class Format { plain, status, json, yes_no };
+enum class Format { plain, status, json, yes_no, facts };
 
 // A value of the answer, by a path of keys: "stats.pollers.active_count". Alternatives are
 // separated by '|', the first that is there counts.

@@ -35,8 +35,8 @@ void draw_debug(Page& page, const Value& answer) {
               {"Task Queue", "execution.task_queue"},
               {"Wait Kind", "execution.wait_kind"},
               {"Wait Reason", "execution.wait_reason"},
-              {"Last Event", "execution.last_event", Format::json},
-              {"Next Scheduled", "execution.next_scheduled_event", Format::json},
+              {"Last Event", "execution.last_event", Format::facts},
+              {"Next Scheduled", "execution.next_scheduled_event", Format::facts},
               {"Build", "compatibility.compatibility"}},
              answer);
   for (const Value& finding : list_of(answer, "findings")) {

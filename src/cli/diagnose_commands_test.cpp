@@ -145,6 +145,19 @@ TEST(QueueCommand, WorkThatNoWorkerHoldsIsDoneByTheServer) {
   EXPECT_THAT(story.run({"task-queue:describe", "q"}).out, HasSubstr("in the server's process"));
 }
 
+// ---- system:operator-metrics
+
+TEST(OperatorMetricsCommand, TheFleetIsATableAndTheRestAreLines) {
+  ClientStory story;
+  const Ran ran = story
+                      .answers(R"({"operator_metrics":{"workers":{"active_workers":1,"fleet":[
+              {"worker_id":"w-1","queue":"orders","host":"h","supported":["v1"]}]},
+              "backend":{"codec":{"canonical":"avro"}}}})")
+                      .run({"system:operator-metrics"});
+  EXPECT_THAT(ran.out, AllOf(ContainsRegex("Worker ID +Task Queue.*\nw-1 +orders +h +v1 "),
+                             HasSubstr("  Codec:\n    Canonical: avro\n"), Not(HasSubstr("{"))));
+}
+
 // ---- bridge:webhook
 
 Ran hand_over(ClientStory& story) {

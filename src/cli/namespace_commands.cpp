@@ -21,11 +21,11 @@ std::vector<Column> namespace_lines() {
           {"Status", "status", Format::status},
           {"Created", "created_at"},
           {"Updated", "updated_at"},
-          {"Deleted", "deleted", Format::json},
+          {"Deleted", "deleted", Format::facts},
           {"Storage Driver", "external_payload_storage.driver"},
           {"Storage Enabled", "external_payload_storage.enabled"},
           {"Threshold (bytes)", "external_payload_storage.threshold_bytes"},
-          {"Storage Config", "external_payload_storage.config", Format::json}};
+          {"Storage Config", "external_payload_storage.config", Format::facts}};
 }
 
 // The answer has two maps from name to type; a list is what people and scripts read.
@@ -208,8 +208,8 @@ Command storage_test_command() {
                    .lines = {{"Status", "status", Format::status},
                              {"Namespace", "namespace"},
                              {"Driver", "driver"},
-                             {"Small Payload", "small_payload", Format::json},
-                             {"Large Payload", "large_payload", Format::json}}},
+                             {"Small Payload", "small_payload", Format::facts},
+                             {"Large Payload", "large_payload", Format::facts}}},
           .examples = {"dw storage:test", "dw storage:test --driver=s3 --large-bytes=4194304"}};
 }
 

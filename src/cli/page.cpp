@@ -35,6 +35,17 @@ std::size_t width_of(std::string_view text) {
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
+std::string label_of(std::string_view key) {
+  std::string title{key};
+  if (!title.empty() && title.front() >= 'a' && title.front() <= 'z') {
+    title.front() = static_cast<char>(title.front() - 32);
+  }
+  for (char& c : title) {
+    if (c == '_') c = ' ';
+  }
+  return printable(title);
+}
+
 std::string cell_of(const Column& column, const Value& item) {
   const Value* found = look_up(item, column.path);
   if (!found) return "-";
@@ -62,6 +73,27 @@ void Page::warning(std::string_view line) {
 
 void Page::line(std::string_view label, std::string_view value, int indent) {
   text_ += fmt::format("{:{}}{}: {}\n", "", indent, label, value);
+}
+
+void Page::facts(std::string_view label, const Value& value, int indent) {
+  const auto* map = value.if_map();
+  const auto* list = value.if_array();
+  const bool of_maps = list && !list->empty() && list->front().if_map();
+  if (!of_maps && (!map || map->empty())) {
+    return line(label, map ? "-" : in_words(value), indent);
+  }
+  text_ += fmt::format("{:{}}{}:\n", "", indent, label);
+  if (map) {
+    for (const auto& [key, fact] : *map) facts(label_of(key), fact, indent + 2);
+    return;
+  }
+  for (const Value& item : *list) {
+    std::string told;
+    for (const auto& [key, fact] : item.if_map() ? *item.if_map() : Value::Map{}) {
+      told += fmt::format("{}{}: {}", told.empty() ? "" : ", ", label_of(key), in_words(fact));
+    }
+    text_ += fmt::format("{:{}}{}\n", "", indent + 2, told);
+  }
 }
 
 void Page::status(std::string_view label, std::string_view value, int indent) {
@@ -112,12 +144,14 @@ void Page::table(const std::vector<Column>& columns, const Value::Array& items) 
 
 void Page::lines(const std::vector<Column>& lines, const Value& answer) {
   for (const Column& one : lines) {
-    if (!look_up(answer, one.path)) continue;
-    const std::string value = cell_of(one, answer);
+    const Value* found = look_up(answer, one.path);
+    if (!found) continue;
     if (one.format == Format::status) {
-      status(one.title, value);
+      status(one.title, cell_of(one, answer));
+    } else if (one.format == Format::facts) {
+      facts(one.title, *found);
     } else {
-      line(one.title, value);
+      line(one.title, cell_of(one, answer));
     }
   }
 }

@@ -23,6 +23,8 @@ class Page {
   void text(std::string_view line);
   void warning(std::string_view line);  // yellow
   void line(std::string_view label, std::string_view value, int indent = 2);
+  // A line for each entry of a map below its label, and likewise in the maps that it holds.
+  void facts(std::string_view label, const Value& value, int indent = 2);
   void status(std::string_view label, std::string_view value, int indent = 2);
   // A status in its colour, for a line that has other words, too.
   std::string painted(std::string_view status) const;
@@ -47,6 +49,9 @@ class Page {
 
 // One value of an answer, as its column wants it.
 std::string cell_of(const Column& column, const Value& item);
+
+// "max_age_ms" as people read it: "Max age ms".
+std::string label_of(std::string_view key);
 
 // How many columns a terminal needs for it: a character each.
 std::size_t width_of(std::string_view text);

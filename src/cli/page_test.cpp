@@ -45,6 +45,20 @@ TEST(Page, LinesThatHaveNothingToSayAreLeftOut) {
   EXPECT_EQ(page.str(), "  A: 1\n  C: x, y\n  D: {\"k\":1}\n");
 }
 
+TEST(Page, FactsAreLinesHoweverDeepTheyLie) {
+  Page page{false};
+  page.lines({{"All", "all", Format::facts}},
+             json(R"({"all":{"max_age_ms":1,"none":{},"in":{"x":[1,2]},"of":[{"a":1,"b":"c"}]}})"));
+  EXPECT_EQ(page.str(),
+            "  All:\n"
+            "    Max age ms: 1\n"
+            "    None: -\n"
+            "    In:\n"
+            "      X: 1, 2\n"
+            "    Of:\n"
+            "      A: 1, B: c\n");
+}
+
 TEST(Page, NothingThatAServerSaysMovesTheCursor) {
   EXPECT_EQ(in_words(Value{"a\x1b[2Jb\r\n"}), "a [2Jb  ");
   EXPECT_EQ(in_words(Value{"x\xc2\x9b"

@@ -10,17 +10,6 @@
 namespace dw::cli {
 namespace {
 
-std::string section_title(std::string_view key) {
-  std::string title{key};
-  if (!title.empty() && title.front() >= 'a' && title.front() <= 'z') {
-    title.front() = static_cast<char>(title.front() - 32);
-  }
-  for (char& c : title) {
-    if (c == '_') c = ' ';
-  }
-  return printable(title);
-}
-
 // Sections as they come: a server may count more than this client has heard of.
 void draw_operator_metrics(Page& page, const Value& answer) {
   page.line("Namespace", words_of(answer, "namespace"), 0);
@@ -30,9 +19,19 @@ void draw_operator_metrics(Page& page, const Value& answer) {
   for (const auto& [section, content] : *all.if_map()) {
     if (!content.if_map()) continue;
     page.gap();
-    page.heading(section_title(section));
+    page.heading(label_of(section));
+    const auto& fleet = list_of(content, "fleet");
     for (const auto& [key, value] : *content.if_map()) {
-      page.line(section_title(key), in_words(value));
+      if (key != "fleet" || fleet.empty()) page.facts(label_of(key), value);
+    }
+    if (!fleet.empty()) {
+      page.table({{"Worker ID", "worker_id"},
+                  {"Task Queue", "queue"},
+                  {"Host", "host"},
+                  {"Builds", "supported"},
+                  {"Heard At", "recorded_at"},
+                  {"Expires At", "expires_at"}},
+                 fleet);
     }
   }
 }
