@@ -245,7 +245,7 @@ Verification verify_bundle(std::string_view text, const VerifyOptions& options) 
   } else {
     findings.error("bundle.unparseable", parsed
                                              ? "a history bundle is a JSON object"
-                                             : "the text is not JSON: " + parsed.error().message);
+                                             : "the text is no bundle: " + parsed.error().message);
     Findings unheard;  // what is no bundle lacks everything; once is enough to say so
     verification.integrity = check_integrity({}, options, unheard);
     verification.bundle = identity({});

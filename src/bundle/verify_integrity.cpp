@@ -46,6 +46,10 @@ class Seal {
     return integrity_ ? text_at(*integrity_, key) : std::string{};
   }
   std::string signature() const { return stated("signature"); }
+  std::string key() const {
+    const auto id = stated("key_id");
+    return id.empty() ? "its key" : fmt::format("key \"{}\"", id);
+  }
 
   bool is_supported() {
     if (stated("canonicalization") != canonicalization) {
@@ -94,15 +98,13 @@ class Seal {
                       "integrity.signature");
     } else if (options_.signing_key.empty()) {
       findings_.warning("integrity.signature_key_unavailable",
-                        fmt::format("the bundle is signed with key \"{}\", which was not given",
-                                    stated("key_id")),
+                        fmt::format("the bundle is signed, and {} was not given", key()),
                         "integrity.signature");
     } else {
       signature_verified_ = same_digest(hmac_sha256_hex(options_.signing_key, bytes), signature());
       if (*signature_verified_) return;
       findings_.error("integrity.signature_mismatch",
-                      fmt::format("the signature was not made from this bundle with key \"{}\"",
-                                  stated("key_id")),
+                      fmt::format("the signature was not made from this bundle with {}", key()),
                       "integrity.signature");
     }
   }

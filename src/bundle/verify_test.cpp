@@ -270,6 +270,14 @@ TEST(Verify, ASignatureIsCheckedWithItsKey) {
       Lines{"error integrity.signature_algorithm_unsupported"});
 }
 
+TEST(Verify, AKeyWithoutAnIdIsNotNamed) {
+  const auto told = [](const bundle::SigningKey& key) {
+    return verify_bundle(a_bundle({.key = key})).findings.front().message;
+  };
+  EXPECT_EQ(told({"hush", "k1"}), "the bundle is signed, and key \"k1\" was not given");
+  EXPECT_EQ(told({"hush", ""}), "the bundle is signed, and its key was not given");
+}
+
 TEST(Verify, AChangeIsFoundEvenWhenTheChecksumWasMadeAnew) {
   const auto text = a_bundle({.key = {"hush", "k1"}});
   Value forged = *parse_json(changed(text, "workflow.business_key", "other"));

@@ -70,7 +70,7 @@ std::optional<Failure> take_rules(Value::Map& body) {
   const Value text = take_entry(body, "rules_file");
   if (text.is_null()) return std::nullopt;
   auto rules = parse_json(*text.if_string());
-  if (!rules) return invalid_input("--rules-file is not JSON: " + rules.error().message);
+  if (!rules) return invalid_input("--rules-file: " + rules.error().message);
   if (rules->if_array()) {
     body.emplace_back("rules", *std::move(rules));
     return std::nullopt;

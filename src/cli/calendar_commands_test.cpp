@@ -84,7 +84,8 @@ TEST_F(CalendarCommands, RulesComeAloneOrWithAWholeCalendar) {
   const auto whole = file("whole.json", R"({"name":"y","timezone":"UTC","rules":[]})");
   EXPECT_EQ(sent_by({"calendar:create", "--name=x", "--rules-file", whole}),
             R"(POST /api/calendars {"name":"x","timezone":"UTC","rules":[]})");
-  expect_refused_here({"calendar:create", "--rules-file", file("bad.json", "[{]")}, "is not JSON");
+  expect_refused_here({"calendar:create", "--rules-file", file("bad.json", "[{]")},
+                      "--rules-file: not JSON");
   expect_refused_here({"calendar:create", "--rules-file", file("odd.json", "7")},
                       "must be a list of rules");
   expect_refused_here({"calendar:create", "--rules-file", "/nowhere/rules.json"}, "cannot read");

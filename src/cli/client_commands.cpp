@@ -90,11 +90,11 @@ Transport lazy_transport(const ClientIo& io, const Connection& connection) {
   return [transport, &io, url = connection.server, verify = connection.tls_verify](
              client::HttpRequest request) -> Result<client::HttpReply> {
     if (!*transport) {
+      DW_TRY_VOID(client::parse_url(url));
       try {
         *transport = io.connect({.url = url, .verify_tls = verify});
       } catch (const EngineError& error) {
-        return Error{error.code(), fmt::format("'{}' is no server's URL: {}",
-                                               client::without_user_info(url), error.what())};
+        return Error{error.code(), error.what()};
       }
     }
     return (*transport)(std::move(request));

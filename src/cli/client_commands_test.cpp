@@ -134,6 +134,13 @@ TEST(ClientCommand, APasswordInAUrlIsNotRepeated) {
   }
 }
 
+TEST(ClientCommand, AServerThatIsNoUrlIsSaidOnce) {
+  ClientStory story;
+  const Ran ran = story.run({"workflow:list", "--server=127.0.0.1:18931"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, StartsWith("cannot use the server's URL '127.0.0.1:18931': "));
+}
+
 TEST(ClientCommand, MetricsAreTextForMonitoringAndADocumentForMachines) {
   ClientStory story;
   story.replies({.status = 200, .body = "dw_build_info{version=\"1\"} 1\n"});

@@ -30,7 +30,7 @@ void put(Value::Map& map, std::string_view path, Value value) {
 Outcome<Value> json_of(std::string_view text, std::string_view what, bool object_only) {
   auto value = parse_json(text);
   if (!value) {
-    return invalid_input(fmt::format("{} is not JSON: {}", what, value.error().message));
+    return invalid_input(fmt::format("{}: {}", what, value.error().message));
   }
   if (object_only && !value->if_map()) {
     return invalid_input(fmt::format("{} must be a JSON object", what));

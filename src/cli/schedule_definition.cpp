@@ -57,8 +57,7 @@ std::optional<Failure> take_rotation(std::string_view command, Value::Map& body)
   if (text.is_null()) return std::nullopt;
   auto inputs = parse_json(*text.if_string());
   if (!inputs) {
-    return invalid_input(
-        fmt::format("{}: --rotation-file is not JSON: {}", command, inputs.error().message));
+    return invalid_input(fmt::format("{}: --rotation-file: {}", command, inputs.error().message));
   }
   if (!inputs->if_array() || inputs->if_array()->empty()) {
     return invalid_input(

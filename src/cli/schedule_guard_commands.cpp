@@ -131,7 +131,7 @@ Outcome<Value> json_given(std::string_view command, std::string_view option, con
   if (filed.is_null()) return written;
   auto parsed = parse_json(*filed.if_string());
   if (parsed) return *std::move(parsed);
-  return invalid_input(fmt::format("{}: --file is not JSON: {}", command, parsed.error().message));
+  return invalid_input(fmt::format("{}: --file: {}", command, parsed.error().message));
 }
 
 Outcome<Value::Map> condition_given(const Given& given, Value::Map body) {
