@@ -178,12 +178,14 @@ void place_sample_schedule(Running& running) {
   }
 }
 
-void print_what_to_try(const std::string& url, bool samples, bool ephemeral) {
+void print_what_to_try(const std::string& url, std::string_view ns, bool samples, bool ephemeral) {
   fmt::print(
       "dw {} serves {}/api, without auth, for this machine only. In another terminal, try:\n\n",
       DW_VERSION, url);
+  // Clients mean this one unless they are told.
+  const auto where = ns == "default" ? std::string{} : fmt::format(" --namespace {}", ns);
   const auto suggest = [&](std::string_view command) {
-    fmt::print("  {} {} --server {}\n", program_invocation_name, command, url);
+    fmt::print("  {} {} --server {}{}\n", program_invocation_name, command, url, where);
   };
   suggest("workflow:list");
   suggest(samples ? "workflow:describe sample-order-1" : "server:health");
@@ -263,12 +265,13 @@ int run_dev_server(const DevServerOptions& options) {
   how.store = unwrap(
       store_path_made(scratch ? StorePlace{scratch->path(), {}} : with_environment(options.place)));
   how.auth.driver = server::Auth::Driver::none;
+  const std::string ns = how.ns;
   how.http.port = static_cast<unsigned short>(options.port);
   how.http.max_connections =
       server::connections_within(server::raise_file_limit(), how.http.max_connections);
   Running running{std::move(registry), std::move(how)};
   const auto url = fmt::format("http://127.0.0.1:{}", running.port());
-  print_what_to_try(url, options.seed_demo, options.ephemeral);
+  print_what_to_try(url, ns, options.seed_demo, options.ephemeral);
   std::fflush(stdout);
   if (options.seed_demo) place_sample_schedule(running);
   for (std::int64_t number = 1;;) {

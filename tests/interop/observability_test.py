@@ -382,10 +382,10 @@ class DevServer(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.directory = pathlib.Path(directory.name)
 
-    def dev(self, *arguments: str, before: list[str] | None = None) -> subprocess.Popen:
+    def dev(self, *arguments: str, before: list[str] | None = None, **environment: str) -> subprocess.Popen:
         process = subprocess.Popen([*(before or []), DW, "server:dev", "--ephemeral", *arguments], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   env=clean_environment(TMPDIR=str(self.directory)))
+                                   env=clean_environment(TMPDIR=str(self.directory), **environment))
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         return process
@@ -400,11 +400,17 @@ class DevServer(unittest.TestCase):
         self.assertEqual(list(self.directory.iterdir()), [])
 
     def test_what_it_suggests_to_try_works(self) -> None:
-        process = self.dev("--port", "0", "--seed-demo")
+        self.suggested_works("default")
+
+    def test_what_it_suggests_to_try_works_in_a_namespace_of_another_name(self) -> None:
+        self.suggested_works("shop", DW_DEFAULT_NAMESPACE="Shop")
+
+    def suggested_works(self, namespace: str, **environment: str) -> None:
+        process = self.dev("--port", "0", "--seed-demo", **environment)
         url = re.search(r"(http://\S+)/api", process.stdout.readline()).group(1)
         lines = iter(process.stdout.readline, "")
         suggested = [line for line in itertools.takewhile(lambda line: "Ctrl-C" not in line, lines) if line.strip()]
-        request = urllib.request.Request(url + "/api/workflows", headers=CONTROL)
+        request = urllib.request.Request(url + "/api/workflows", headers={**CONTROL, "X-Namespace": namespace})
 
         def samples() -> list:
             with urllib.request.urlopen(request, timeout=30) as answer:
