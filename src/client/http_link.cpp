@@ -87,7 +87,8 @@ void Link::shake_hands() {
     case Wire::Stop::failed:
       return fail({ErrorCode::unavailable,
                    fmt::format("cannot reach {}: no TLS: {}; check the host's name, and name the "
-                               "authority that signed its certificate if it is not a public one",
+                               "authority that signed its certificate if it is not a public one "
+                               "(SSL_CERT_FILE=its.pem)",
                                pool_.url().text(), wire_.why())});
   }
 }

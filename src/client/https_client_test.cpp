@@ -48,7 +48,9 @@ TEST_F(HttpsClientTest, TrustsWhomItWasToldTo) {
 }
 
 TEST_F(HttpsClientTest, DoesNotTrustAStranger) {
-  expect_refusal(echoed({.url = server_.url("https")}), "self-signed certificate");
+  const auto result = echoed({.url = server_.url("https")});
+  expect_refusal(result, "self-signed certificate");
+  EXPECT_THAT(result.error().message, HasSubstr("SSL_CERT_FILE="));
 }
 
 TEST_F(HttpsClientTest, TrustsAStrangerWhenAskedTo) {
