@@ -156,9 +156,14 @@ struct Prepared {
   OutputMode mode;
 };
 
-// Local commands have a profile to make, perhaps; they do not use one.
+// Local commands have a profile to make, perhaps; they use none, but one that is named must be
+// there.
 Outcome<Prepared> prepare(const Command& command, const Given& given, const ClientIo& io) {
   if (command.method.empty()) {
+    if (const auto env = given.text("env"); !env.empty()) {
+      const Profiles profiles = DW_TRY(load_profiles(config_path(io.environment)));
+      DW_TRY(find_profile(profiles, env, "--env"));
+    }
     return Prepared{Connection{.server = "", .ns = ""}, DW_TRY(resolve_output(given, {}))};
   }
   const Profiles profiles = DW_TRY(load_profiles(config_path(io.environment)));

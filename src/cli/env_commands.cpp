@@ -129,7 +129,8 @@ Outcome<Exit> run_env_list(Task& task) {
 Outcome<Exit> run_env_show(Task& task) {
   const Profiles profiles = DW_TRY(load_profiles(path_of(task)));
   std::string name = task.given.text("name");
-  if (name.empty()) name = profiles.current.value_or("");
+  if (name.empty()) name = task.given.text("env");
+  if (name.empty()) name = task.io.environment("DW_ENV").value_or(profiles.current.value_or(""));
   if (name.empty()) {
     return invalid_input("env:show: no env is current; name one, or choose one with dw env:use");
   }
@@ -214,7 +215,7 @@ std::vector<Command> env_commands() {
       {.name = "env:show",
        .summary = "Show a profile",
        .arguments = {{.name = "name",
-                      .help = "The profile; else the current one",
+                      .help = "The profile; else that of --env, DW_ENV or env:use",
                       .required = false}},
        .options = {showing_token},
        .scope = Scope::nothing,

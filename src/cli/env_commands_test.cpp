@@ -40,6 +40,21 @@ TEST_F(EnvCommands, AProfileIsMadeUsedAndRemoved) {
   EXPECT_EQ(story.connected_to, "http://localhost:8080");
 }
 
+TEST_F(EnvCommands, TheProfileThatIsShownIsTheOneThatIsSelected) {
+  story.run({"env:set", "dev", "--make-default"});
+  story.run({"env:set", "prod"});
+  const auto shown = [&](std::vector<std::string> words) {
+    words.push_back("--json");
+    return text_of(story.run(words).document(), "name");
+  };
+  EXPECT_EQ(shown({"env:show"}), "dev");
+  EXPECT_EQ(shown({"env:show", "--env=prod"}), "prod");
+  story.environment("DW_ENV", "prod");
+  EXPECT_EQ(shown({"env:show"}), "prod");
+  EXPECT_EQ(story.run({"env:show", "--env=nope"}).code, 2);
+  EXPECT_EQ(story.run({"env:show", "dev", "--env=nope"}).code, 2);
+}
+
 TEST_F(EnvCommands, ChangingOneSettingKeepsTheOthersAndNothingClears) {
   story.run({"env:set", "p", "--server=http://a", "--token-env=MY_TOKEN", "--profile-output=json"});
   story.run({"env:set", "p", "--namespace=shop", "--server="});
