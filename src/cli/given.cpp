@@ -114,8 +114,9 @@ class Reader {
   Failure unknown_option(const std::string& name) const {
     std::vector<std::string> names;
     for (const Option* option : options_of(command_)) names.emplace_back(option->name);
-    return refuse(fmt::format("there is no option --{}, did you mean --{}?", name,
-                              nearest(name, names, 1).front()));
+    const auto meant = near_miss(name, names);
+    if (!meant) return refuse(fmt::format("there is no option --{}", name));
+    return refuse(fmt::format("there is no option --{}, did you mean --{}?", name, *meant));
   }
 
   std::optional<Failure> argument(const std::string& word) {

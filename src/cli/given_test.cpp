@@ -63,6 +63,7 @@ TEST(Given, MistakesAreNamedBeforeAnythingIsSent) {
       {"workflow:describe", {"a", "b"}, "one argument too many"},
       {"workflow:describe", {""}, "must not be empty"},
       {"workflow:list", {"--limt=3"}, "did you mean --limit?"},
+      {"workflow:list", {"--bucket=x"}, "there is no option --bucket; `dw help"},
       {"workflow:list", {"--limit=0"}, "from 1 to 200"},
       {"workflow:list", {"--limit=many"}, "from 1 to 200"},
       {"workflow:list", {"--limit"}, "needs a value"},

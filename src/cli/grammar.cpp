@@ -86,6 +86,11 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+// A word that stands in a name is nearer to it than one that merely has the same length.
+std::size_t edits_between(std::string_view word, std::string_view name) {
+  return name.find(word) != std::string_view::npos ? 1 : distance(word, name);
+}
+
 Failure unknown_command(const std::string& word, const std::vector<std::string>& known) {
   if (word == "update" || word == "self-update" || word == "upgrade") {
     return invalid_input(fmt::format(
@@ -112,9 +117,7 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
                                  std::size_t count) {
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const std::string& name : names) {
-    // A word that stands in a name is nearer to it than one that merely has the same length.
-    const bool inside = name.find(word) != std::string::npos;
-    ranked.emplace_back(inside ? 1 : distance(word, name), name);
+    ranked.emplace_back(edits_between(word, name), name);
   }
   std::ranges::stable_sort(ranked, {}, &std::pair<std::size_t, std::string>::first);
   std::vector<std::string> best;
@@ -122,6 +125,13 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
     if (best.size() < count && !is_known(best, name)) best.push_back(std::move(name));
   }
   return best;
+}
+
+std::optional<std::string> near_miss(std::string_view word, const std::vector<std::string>& names) {
+  auto best = nearest(word, names, 1);
+  const std::size_t most = std::max<std::size_t>(1, word.size() / 3);  // else it is an accident
+  if (best.empty() || edits_between(word, best.front()) > most) return std::nullopt;
+  return std::move(best.front());
 }
 
 Outcome<Spoken> read_words(const std::vector<std::string>& words,

@@ -3,6 +3,7 @@
 #pragma once
 #include "cli/failure.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,8 @@ struct Spoken {
 Outcome<Spoken> read_words(const std::vector<std::string>& words,
                            const std::vector<std::string>& known, bool interactive);
 
+// The name that somebody meant, perhaps; absent when none is spelled much like it.
+std::optional<std::string> near_miss(std::string_view word, const std::vector<std::string>& names);
 // The `count` names that look most like it, best first.
 std::vector<std::string> nearest(std::string_view word, const std::vector<std::string>& names,
                                  std::size_t count = 3);

@@ -63,6 +63,11 @@ TEST(Grammar, AWrongNameIsAnsweredWithTheThreeNearest) {
   EXPECT_EQ(nearest("workflow:lits", known_names()).front(), "workflow:list");
 }
 
+TEST(Grammar, NotEveryWordIsNearToAName) {
+  EXPECT_EQ(near_miss("qiuet", {"bucket", "quiet"}), "quiet");
+  EXPECT_EQ(near_miss("bucket", {"quiet"}), std::nullopt);
+}
+
 TEST(Grammar, AGroupAloneNamesItsCommands) {
   const auto line = spoken({"env"});
   ASSERT_FALSE(line);

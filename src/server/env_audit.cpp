@@ -70,6 +70,17 @@ bool is_audited(std::string_view name) {
          name.starts_with(older_prefix);
 }
 
+// The prefix, which they share, tells nothing of which one was meant.
+std::string variable_nearest_to(std::string_view name, std::span<const std::string_view> known) {
+  const auto prefix = name.substr(0, name.find('_') + 1);
+  std::vector<std::string_view> candidates;
+  for (const auto variable : known) {
+    if (variable.starts_with(prefix)) candidates.push_back(variable.substr(prefix.size()));
+  }
+  const auto close = nearest(name.substr(prefix.size()), candidates);
+  return close ? fmt::format("{}{}", prefix, *close) : std::string{};
+}
+
 }  // namespace
 
 std::string_view to_string(EnvFinding::Kind kind) {
@@ -87,8 +98,7 @@ std::vector<EnvFinding> audit_environment(const Environment& environment) {
     if (is_one_of(promised, name)) {
       findings.push_back({variable, EnvFinding::Kind::without_effect});
     } else {
-      findings.push_back(
-          {variable, EnvFinding::Kind::unknown, std::string{nearest(name, known).value_or("")}});
+      findings.push_back({variable, EnvFinding::Kind::unknown, variable_nearest_to(name, known)});
     }
   }
   return findings;

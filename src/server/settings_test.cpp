@@ -168,6 +168,10 @@ TEST(EnvAudit, FindsWhatNobodyReads) {
                           "there is"));
 }
 
+TEST(EnvAudit, APrefixIsNoResemblance) {
+  EXPECT_THAT(audited({{"DW_MODE", "1"}}), ElementsAre(HasSubstr("docs/configuration.md lists")));
+}
+
 TEST(EnvAudit, NobodyMeantWhatOnlyOurTestsRead) {
   const auto lines = audited({{"DW_E2E_OPTIONL", "1"}, {"DW_KILL", "1"}});
   ASSERT_EQ(lines.size(), 2u);
