@@ -473,6 +473,10 @@ int main(int argc, char** argv) {
   std::ranges::reverse(understood.words);  // as CLI11 takes them
   try {
     app.parse(std::move(understood.words));
+  } catch (const CLI::ExtrasError&) {  // whose own words begin with the last of them
+    fmt::print(stderr, "dw: not expected: {}\nRun with --help for more information.\n",
+               fmt::join(app.remaining(true), " "));
+    return exit_usage;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : exit_usage;
   }

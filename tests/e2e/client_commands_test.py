@@ -465,6 +465,9 @@ class WithoutAServer(Commands):
             self.assertIn("workflow:start", self.ends(SUCCESS, "completion", shell).out)
         self.ends(INVALID, "completion", "cmd")
 
+    def test_what_is_not_expected_is_told_as_it_was_typed(self) -> None:
+        self.assertIn("not expected: --roles api\n", self.ends(INVALID, "server:start", "--roles", "api").err)
+
     def test_the_reference_names_the_commands_there_are(self) -> None:
         page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text()
         script = self.ends(SUCCESS, "completion", "fish").out
