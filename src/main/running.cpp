@@ -65,6 +65,7 @@ Running::Running(Registry registry, Serving how)
                    how.ns,
                    [this](const Namespace& ns) { return attributes_.forget(ns); },
                    [this](const Namespace& ns) { return calendars_.forget(ns); },
+                   [this](const Namespace& ns) { return schedules_.forget(ns); },
                    {{server::registration_kind, "workflow_worker_registrations",
                      [this](const Namespace& ns) { workers_.forget(ns); }},
                     {server::rollout_kind, "rollouts",
@@ -135,7 +136,7 @@ Running::Running(Registry registry, Serving how)
                      validations_, how.lenient_run_closed}),
       desk_({std::move(how.auth), about(how),
              [this](std::string_view name) { return namespaces_.exists(name); },
-             how.http.max_body_bytes, how.http.address},
+             how.http.max_body_bytes, how.http.address, &namespaces_.guests()},
             control_plane_, worker_plane_),
       observed_(observation(how)),
       http_(how.http, observed_) {

@@ -166,10 +166,13 @@ void FrontDesk::handle(Request request, Respond respond) {
     Plane plane;
     Subject subject;
     bool compression;
+    Stay stay;
   };
-  const auto asker = std::make_shared<const Asker>(
-      Asker{std::move(respond), plane, std::move(subject), options_.about.compression});
+  const auto asker =
+      std::make_shared<Asker>(Asker{std::move(respond), plane, std::move(subject),
+                                    options_.about.compression, std::move(call.stay)});
   const Reply reply = [asker](Answer answer) {
+    asker->stay.reset();
     asker->respond(finished(std::move(answer), asker->plane, asker->subject, asker->compression));
   };
   try {
@@ -266,6 +269,17 @@ std::optional<Answer> FrontDesk::misaddressed(const Request& request, const Matc
   std::string named = lower(trimmed(request.header("X-Namespace")));
   if (named.empty()) named = lower(call.parameter("namespace").value_or(""));
   if (named.empty()) named = options_.about.default_namespace;
+  // Before anybody looks whether it is there: from here on it stays if it is.
+  if (options_.guests && founds(match.route->operation)) {
+    call.stay = options_.guests->enter(named);
+    if (!call.stay) {
+      return refusal(503, "unavailable",
+                     fmt::format("namespace '{}' is about to be removed; try again in a second, "
+                                 "should it stay",
+                                 named),
+                     {{"namespace", named}});
+    }
+  }
   if (!options_.namespace_exists(named)) {
     return refusal(404, "namespace_not_found", fmt::format("there is no namespace '{}'", named),
                    {{"namespace", named},

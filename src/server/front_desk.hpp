@@ -6,6 +6,7 @@
 #include "server/auth.hpp"
 #include "server/cluster_info.hpp"
 #include "server/credentials.hpp"
+#include "server/guests.hpp"
 
 #include <dw/ids.hpp>
 
@@ -26,6 +27,7 @@ struct Call {
   std::optional<std::weak_ptr<const void>> client = {};  // expires when the caller hangs up
   Caller caller = {};
   bool is_event = false;  // from outside: it may not know what its target names its arguments
+  Stay stay = {};  // of who makes something, until that is answered
 
   Operation operation() const { return match.route->operation; }
   std::optional<std::string> parameter(std::string_view name) const {
@@ -58,6 +60,8 @@ struct DeskOptions {
   std::function<bool(std::string_view name)> namespace_exists;
   std::size_t max_payload_bytes = 2 * 1024 * 1024;
   std::string listens_as = {};  // the name or number it was told
+  // Those who make something in a namespace; absent: nobody removes any.
+  Guests* guests = nullptr;
 };
 
 class FrontDesk final : public Handler {

@@ -73,6 +73,18 @@ class AtTheDesk : public ::testing::Test {
 
 const std::string approve = "/api/workflows/order-42/signal/approve";
 
+TEST_F(AtTheDesk, NothingIsBegunInANamespaceThatIsBeingRemoved) {
+  Guests guests;
+  options.guests = &guests;
+  EXPECT_EQ(ask(post("/api/workflows")).status, 202);
+  bool alone = false;
+  guests.close("default", [&] { alone = true; });
+  EXPECT_TRUE(alone) << "whoever was answered has left";
+  service.calls.clear();
+  expect_refused(ask(post("/api/workflows")), 503, "unavailable");
+  EXPECT_EQ(ask(post(approve)).status, 202) << "what is there may still be spoken to";
+}
+
 TEST_F(AtTheDesk, PassesOnWhatIsInOrder) {
   const auto response = ask(post(approve, R"({"input":[1]})"));
   EXPECT_EQ(response.status, 202);

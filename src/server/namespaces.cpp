@@ -246,57 +246,74 @@ Result<std::int64_t> Namespaces::take_along(const Belongings& belongings,
 }
 
 void Namespaces::remove(const Call& call, Reply reply) {
-  change(call, std::move(reply), [this](const Call& asked) -> Answer {
-    const std::string name = named_in(asked);
-    if (!exists(name)) return unknown(name);
-    if (name == parts_.default_name) {
-      return refusal(409, "default_namespace",
-                     fmt::format("namespace '{}' is the default and stays", name),
-                     {{"namespace", name}});
+  parts_.writer.post([this, name = named_in(call), reply = std::move(reply)] {
+    if (auto no = stays(name)) return reply(*std::move(no));
+    // Whoever is making something there is done first, and then we look again.
+    const bool first = guests_.close(name, [this, name, reply] {
+      parts_.writer.post([this, name, reply] {
+        Answer answer = let_go(name);
+        guests_.open(name);
+        reply(std::move(answer));
+      });
+    });
+    if (!first) {
+      reply(refusal(503, "unavailable",
+                    fmt::format("namespace '{}' is being removed by somebody else", name),
+                    {{"namespace", name}}));
     }
-    const auto runs = parts_.store.list_runs({.ns = Namespace{name}, .limit = 1});
-    if (!runs) return failed(runs.error(), asked);
-    if (!runs->empty()) {
-      return refusal(409, "namespace_not_empty",
-                     fmt::format("namespace '{}' has workflows, which would be lost; prune them "
-                                 "first",
-                                 name),
-                     {{"namespace", name}});
-    }
-    const auto schedules = parts_.store.list_schedules(
-        {.ns = Namespace{name},
-         .statuses = {std::string{store::schedule_active}, std::string{store::schedule_paused}},
-         .limit = 1});
-    if (!schedules) return failed(schedules.error(), asked);
-    if (!schedules->empty()) {
-      return refusal(409, "namespace_not_empty",
-                     fmt::format("namespace '{}' has schedules, which would go on firing into it; "
-                                 "delete them first",
-                                 name),
-                     {{"namespace", name}});
-    }
-    const auto attributes = parts_.forget_search_attributes
-                                ? parts_.forget_search_attributes(Namespace{name})
-                                : Result<std::int64_t>{0};
-    if (!attributes) return failed(attributes.error(), asked);
-    const auto calendars = parts_.forget_calendars ? parts_.forget_calendars(Namespace{name})
-                                                   : Result<std::int64_t>{0};
-    if (!calendars) return failed(calendars.error(), asked);
-    Value::Map deleted{{"workflow_runs", 0},
-                       {"workflow_schedules", 0},
-                       {"search_attribute_definitions", *attributes},
-                       {"calendars", *calendars}};
-    for (const Belongings& belongings : parts_.belongings) {
-      const auto count = take_along(belongings, Namespace{name});
-      if (!count) return failed(count.error(), asked);
-      deleted.emplace_back(belongings.counted_as, *count);
-    }
-    const auto gone = parts_.store.put_document({std::string{namespace_kind}, {}, name, {}});
-    if (!gone) return failed(gone.error(), asked);
-    const std::lock_guard lock{mutex_};
-    entries_.erase(name);
-    return {200, {{"name", name}, {"status", "deleted"}, {"deleted", std::move(deleted)}}};
   });
+}
+
+std::optional<Answer> Namespaces::stays(const std::string& name) const {
+  if (!exists(name)) return unknown(name);
+  if (name == parts_.default_name) {
+    return refusal(409, "default_namespace",
+                   fmt::format("namespace '{}' is the default and stays", name),
+                   {{"namespace", name}});
+  }
+  const auto runs = parts_.store.list_runs({.ns = Namespace{name}, .limit = 1});
+  if (!runs) return failed(runs.error(), {});
+  if (!runs->empty()) {
+    return refusal(409, "namespace_not_empty",
+                   fmt::format("namespace '{}' has workflows, which would be lost; prune them "
+                               "first",
+                               name),
+                   {{"namespace", name}});
+  }
+  const auto schedules = parts_.store.list_schedules(
+      {.ns = Namespace{name},
+       .statuses = {std::string{store::schedule_active}, std::string{store::schedule_paused}},
+       .limit = 1});
+  if (!schedules) return failed(schedules.error(), {});
+  if (schedules->empty()) return {};
+  return refusal(409, "namespace_not_empty",
+                 fmt::format("namespace '{}' has schedules, which would go on firing into it; "
+                             "delete them first",
+                             name),
+                 {{"namespace", name}});
+}
+
+Answer Namespaces::let_go(const std::string& name) {
+  if (auto no = stays(name)) return *std::move(no);
+  Value::Map deleted{{"workflow_runs", 0}};
+  for (const auto& [counted_as, forget] :
+       {std::pair{"workflow_schedules", &parts_.forget_deleted_schedules},
+        std::pair{"search_attribute_definitions", &parts_.forget_search_attributes},
+        std::pair{"calendars", &parts_.forget_calendars}}) {
+    const auto count = *forget ? (*forget)(Namespace{name}) : Result<std::int64_t>{0};
+    if (!count) return failed(count.error(), {});
+    deleted.emplace_back(counted_as, *count);
+  }
+  for (const Belongings& belongings : parts_.belongings) {
+    const auto count = take_along(belongings, Namespace{name});
+    if (!count) return failed(count.error(), {});
+    deleted.emplace_back(belongings.counted_as, *count);
+  }
+  const auto gone = parts_.store.put_document({std::string{namespace_kind}, {}, name, {}});
+  if (!gone) return failed(gone.error(), {});
+  const std::lock_guard lock{mutex_};
+  entries_.erase(name);
+  return {200, {{"name", name}, {"status", "deleted"}, {"deleted", std::move(deleted)}}};
 }
 
 }  // namespace dw::server

@@ -3,6 +3,7 @@
 #pragma once
 #include "core/clock.hpp"
 #include "core/executor.hpp"
+#include "server/guests.hpp"
 #include "server/storage_policy.hpp"
 #include "store/store.hpp"
 
@@ -34,6 +35,7 @@ struct NamespacesParts {
   // Takes along what a leaving namespace has registered, on the writer's thread; gives its number.
   std::function<Result<std::int64_t>(const Namespace& ns)> forget_search_attributes = {};
   std::function<Result<std::int64_t>(const Namespace& ns)> forget_calendars = {};
+  std::function<Result<std::int64_t>(const Namespace& ns)> forget_deleted_schedules = {};
   std::vector<Belongings> belongings = {};
 };
 
@@ -45,6 +47,8 @@ class Namespaces {
   // so that it stays as it is when another becomes the default, or after a crash.
   void restore(std::span<const store::Document> documents);
   bool exists(std::string_view name) const;
+  // Who is about to make something in them.
+  Guests& guests() { return guests_; }
   std::vector<Namespace> names() const;
   // How long its closed runs are kept.
   std::chrono::days retention(std::string_view name) const;
@@ -76,9 +80,12 @@ class Namespaces {
   void change(const Call& call, Reply reply, std::function<Answer(const Call& call)> apply);
   std::optional<Entry> find_entry(std::string_view name) const;
   Answer put(const std::string& name, const Entry& entry, int status);
+  std::optional<Answer> stays(const std::string& name) const;
+  Answer let_go(const std::string& name);
   Result<std::int64_t> take_along(const Belongings& belongings, const Namespace& ns) const;
 
   const NamespacesParts parts_;
+  Guests guests_;
   mutable std::mutex mutex_;
   std::map<std::string, Entry, std::less<>> entries_;  // guarded by mutex_
 };

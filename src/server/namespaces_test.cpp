@@ -142,6 +142,33 @@ TEST_F(StorageOfNamespaces, WhatANamespaceHadLeavesWithIt) {
   EXPECT_EQ(left[0].ns, Namespace{"shop2"});
 }
 
+TEST_F(StorageOfNamespaces, OneStaysForWhatWasBeingMadeWhileItWasRemoved) {
+  answer_to([&](Reply reply) {
+    namespaces.create(about("", R"({"name":"shop"})"), std::move(reply));
+  });
+  Stay starting = namespaces.guests().enter("shop");
+  std::optional<Answer> removed;
+  namespaces.remove(about("shop"), [&](Answer answer) { removed = std::move(answer); });
+  EXPECT_FALSE(removed);
+  EXPECT_EQ(namespaces.guests().enter("shop"), nullptr) << "nobody else begins";
+  EXPECT_EQ(
+      answer_to([&](Reply reply) { namespaces.remove(about("shop"), std::move(reply)); }).status,
+      503);
+
+  store::Transition start;
+  start.id = CommitId{"c1"};
+  store::RunRow& row = start.runs.emplace_back();
+  row.run_id = RunId{"run1"};
+  row.ns = Namespace{"shop"};
+  row.instance_id = InstanceId{"order-1"};
+  ASSERT_TRUE(std::holds_alternative<store::Won>(store.commit({&start, 1})[0]));
+  starting.reset();
+  ASSERT_TRUE(removed);
+  EXPECT_THAT(text_of(*removed), HasSubstr(R"("reason":"namespace_not_empty")"));
+  EXPECT_TRUE(namespaces.exists("shop"));
+  EXPECT_NE(namespaces.guests().enter("shop"), nullptr) << "it goes on as before";
+}
+
 TEST_F(StorageOfNamespaces, WhatCannotBeIsRefusedAndChangesNothing) {
   set("default", in_a_bucket);
   const auto before = shown();

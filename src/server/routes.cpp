@@ -243,6 +243,26 @@ std::span<const Route> routes() {
   return table;
 }
 
+bool founds(Operation operation) {
+  switch (operation) {
+    case Op::start:
+    case Op::start_activity:
+    case Op::bridge_webhook:
+    case Op::create_schedule:
+    case Op::create_search_attribute:
+    case Op::create_calendar:
+    case Op::import_calendar:
+    case Op::clone_calendar:
+    case Op::drain_build_id:
+    case Op::resume_build_id:
+    case Op::promote_build_id:
+    case Op::register_worker:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::optional<Path> parse_path(std::string_view target) {
   Path path;
   std::string_view rest = next_part(target, '?');

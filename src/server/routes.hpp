@@ -143,6 +143,8 @@ enum class Operation {
   approve_update_validation_task,
   reject_update_validation_task,
 };
+// Makes something that a namespace may have without any of its runs or schedules.
+bool founds(Operation operation);
 
 struct Route {
   std::string_view method;

@@ -13,6 +13,13 @@ namespace {
 
 constexpr std::size_t purged_at_once = 200;
 
+Value::Map purged_value(const store::ScheduleRow& row) {
+  return {{"namespace", row.ns.view()},
+          {"schedule_id", row.schedule_id},
+          {"schedule_ulid", row.ulid.view()},
+          {"deleted_at", instant_or_null(schedule::read_schedule(row.record)->deleted_at)}};
+}
+
 }  // namespace
 
 struct Schedules::Purge {
@@ -40,9 +47,9 @@ void Schedules::purge_next(const std::shared_ptr<Purge>& purge) {
     auto leaving = find_purgeable(*purge);
     if (!leaving) return purge->reply(failed(leaving.error(), purge->call));
     parts_.writer.post([this, purge, leaving = *std::move(leaving)] {
-      if (const auto done = let_go(*purge, leaving); !done) {
-        return purge->reply(failed(done.error(), purge->call));
-      }
+      const auto gone = let_go(leaving, purge->with_history);
+      if (!gone) return purge->reply(failed(gone.error(), purge->call));
+      for (const auto& row : *gone) purge->gone.emplace_back(purged_value(row));
       if (purge->more) return purge_next(purge);
       const auto count = static_cast<std::int64_t>(purge->gone.size());
       purge->reply({200,
@@ -75,29 +82,39 @@ Result<std::vector<store::ScheduleRow>> Schedules::find_purgeable(Purge& purge) 
   return page;
 }
 
-// On the writer's thread. What somebody changed since it was read stays.
-Result<void> Schedules::let_go(Purge& purge, const std::vector<store::ScheduleRow>& leaving) {
-  if (leaving.empty()) return {};
+// Those that are gone; what somebody changed since it was read stays.
+Result<std::vector<store::ScheduleRow>> Schedules::let_go(std::vector<store::ScheduleRow> leaving,
+                                                          bool with_history) {
   std::vector<store::Transition> batch;
   for (const auto& row : leaving) {
     store::Transition transition;
     transition.id = CommitId{new_id()};
     transition.recorded_at = parts_.clock.now();
     transition.reads = {{row.ulid, row.version}};
-    transition.purged_schedules = {{row.ulid, purge.with_history}};
+    transition.purged_schedules = {{row.ulid, with_history}};
     batch.push_back(std::move(transition));
   }
+  if (batch.empty()) return leaving;
   const auto outcomes = parts_.store.commit(batch);
+  std::vector<store::ScheduleRow> gone;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (const auto* failed = std::get_if<store::Failed>(&outcomes[i])) return failed->error;
-    if (!std::holds_alternative<store::Won>(outcomes[i])) continue;
-    const auto known = DW_TRY(schedule::read_schedule(leaving[i].record));
-    purge.gone.emplace_back(Value::Map{{"namespace", leaving[i].ns.view()},
-                                       {"schedule_id", leaving[i].schedule_id},
-                                       {"schedule_ulid", leaving[i].ulid.view()},
-                                       {"deleted_at", instant_or_null(known.deleted_at)}});
+    if (std::holds_alternative<store::Won>(outcomes[i])) gone.push_back(std::move(leaving[i]));
   }
-  return {};
+  return gone;
+}
+
+Result<std::int64_t> Schedules::forget(const Namespace& ns) {
+  std::int64_t count = 0;
+  for (;;) {
+    auto page = DW_TRY(
+        parts_.store.list_schedules({.ns = ns,
+                                     .statuses = {std::string{store::schedule_deleted}},
+                                     .limit = purged_at_once}));
+    const auto gone = DW_TRY(let_go(std::move(page), true));
+    if (gone.empty()) return count;
+    count += std::ssize(gone);
+  }
 }
 
 }  // namespace dw::server

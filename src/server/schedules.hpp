@@ -41,6 +41,8 @@ class Schedules final : public Service {
   void take_off(const Call& call, const schedule::CalendarRecord& calendar,
                 const std::vector<std::string>& schedules,
                 std::function<void(std::optional<Answer> refused)> done);
+  // Deleted ones go with all that is known of them, on the writer's thread. Their number.
+  Result<std::int64_t> forget(const Namespace& ns);
 
  private:
   struct Backfill;
@@ -111,7 +113,8 @@ class Schedules final : public Service {
   void purge(const Call& call, Reply reply);
   void purge_next(const std::shared_ptr<Purge>& purge);
   Result<std::vector<store::ScheduleRow>> find_purgeable(Purge& purge);
-  Result<void> let_go(Purge& purge, const std::vector<store::ScheduleRow>& leaving);
+  Result<std::vector<store::ScheduleRow>> let_go(std::vector<store::ScheduleRow> leaving,
+                                                 bool with_history);
 
   std::string token_key();
   std::string new_id();
