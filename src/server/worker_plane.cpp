@@ -123,7 +123,7 @@ void WorkerPlane::keep(std::vector<store::Document> documents, const Call& call,
                       reply = std::move(reply)] {
     for (const store::Document& document : documents) {
       if (auto kept = parts_.store.put_document(document); !kept) {
-        return reply(failed(kept.error(), call));
+        return reply(not_recorded(kept.error(), call));
       }
     }
     reply(answer);
@@ -172,7 +172,7 @@ void WorkerPlane::with_run(const SharedCall& call, Reply reply, At then) {
   held_.find(call->ns, task_of(call->match["task"]),
              [call, reply = std::move(reply),
               then = std::move(then)](Result<std::optional<dispatch::RunAddress>> run) {
-               if (!run) return reply(failed(run.error(), *call));
+               if (!run) return reply(not_recorded(run.error(), *call));
                if (!*run) return reply(no_such_task(*call, call->match["task"]));
                then(**std::move(run));
              });
@@ -258,7 +258,7 @@ void WorkerPlane::complete_task(const SharedCall& call, Reply reply) {
            [this, call, job = std::move(job), reply](dispatch::RunAddress run) mutable {
              job.reply = [this, call, reply = std::move(reply),
                           task = job.holder.task](Result<dispatch::TaskAnswer> answer) {
-               if (!answer) return reply(failed(answer.error(), *call));
+               if (!answer) return reply(not_recorded(answer.error(), *call));
                if (answer->recorded) {
                  held_.forget(task);
                  memory_.forget(std::string{call->match["task"]});
@@ -281,7 +281,7 @@ void WorkerPlane::fail_task(const SharedCall& call, Reply reply) {
   with_run(call, reply, [this, call, holder, parks, reply](dispatch::RunAddress run) {
     auto then = [this, call, parks, reply,
                  task = holder.task](Result<dispatch::TaskAnswer> answer) {
-      if (!answer) return reply(failed(answer.error(), *call));
+      if (!answer) return reply(not_recorded(answer.error(), *call));
       if (answer->recorded) memory_.forget(std::string{call->match["task"]});
       if (over(*answer)) parts_.matching.ended(task);
       reply(told(*call, *answer, parks ? "waiting_for_history" : "failed"));
@@ -302,7 +302,7 @@ void WorkerPlane::heartbeat_task(const SharedCall& call, Reply reply) {
     parts_.dispatch.hold_task(
         std::move(run),
         {holder, [this, call, reply, task = holder.task](Result<dispatch::TaskAnswer> answer) {
-           if (!answer) return reply(failed(answer.error(), *call));
+           if (!answer) return reply(not_recorded(answer.error(), *call));
            if (answer->recorded) parts_.matching.renewed(task);
            reply(told_about_lease(*call, *answer));
          }});
@@ -329,7 +329,7 @@ void WorkerPlane::finish_activity(const SharedCall& call, bool failed_attempt, R
       call, reply,
       [this, call, failed_attempt, job = std::move(job), reply](dispatch::RunAddress run) mutable {
         job.answer = [this, call, failed_attempt, reply](Result<dispatch::AttemptAnswer> answer) {
-          if (!answer) return reply(failed(answer.error(), *call));
+          if (!answer) return reply(not_recorded(answer.error(), *call));
           if (answer->recorded) {
             held_.forget(task_of(call->match["task"]));
             memory_.forget(std::string{call->match["task"]});
@@ -352,7 +352,7 @@ void WorkerPlane::heartbeat_activity(const SharedCall& call, Reply reply) {
   with_run(call, reply,
            [this, call, job = std::move(job), reply](dispatch::RunAddress run) mutable {
              job.answer = [this, call, reply](Result<dispatch::HeartbeatAnswer> answer) {
-               if (!answer) return reply(failed(answer.error(), *call));
+               if (!answer) return reply(not_recorded(answer.error(), *call));
                if (answer->recorded) parts_.matching.renewed(task_of(call->match["task"]));
                reply(told_about_heartbeat(*call, *answer, parts_.clock.now()));
              };

@@ -142,7 +142,7 @@ void WorkerPlane::look_for_work(std::shared_ptr<Polling> polling) {
 void WorkerPlane::could_not_claim(const Polling& polling, WorkKind kind, const Error& error) {
   parts_.matching.not_leased(kind, polling.offer);
   if (will_pass(error)) parts_.matching.offer_again(kind, polling.offer);
-  memory_.answer(polling.key, {}, {}, failed(error, *polling.call), polling.reply);
+  memory_.answer(polling.key, {}, {}, not_claimed(error, *polling.call), polling.reply);
 }
 
 void WorkerPlane::claim_task(std::shared_ptr<Polling> polling, dispatch::Offer offer) {

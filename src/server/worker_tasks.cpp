@@ -14,6 +14,7 @@ namespace dw::server {
 namespace {
 
 constexpr char mark = '~';
+constexpr std::string_view storage_pressure = "storage_pressure";
 
 Value word_or_null(std::string_view text) {
   return text.empty() ? Value{} : Value{text};
@@ -391,6 +392,29 @@ Answer no_such_task(const Call& call, std::string_view wire_id) {
   const Value* attempt = call.field("workflow_task_attempt");
   if (attempt) no.body.emplace_back("workflow_task_attempt", *attempt);
   return no;
+}
+
+Answer not_recorded(const Error& error, const Call& call) {
+  if (!will_pass(error)) return failed(error, call);
+  return refusal(503, storage_pressure, error.message,
+                 {{"retryable", true},
+                  {"retry_after_seconds", 1},
+                  {"storage_state", "draining"},
+                  {"request_admitted", false}});
+}
+
+Answer not_claimed(const Error& error, const Call& call) {
+  if (!will_pass(error)) return failed(error, call);
+  const Value* id = call.field("poll_request_id");
+  return refusal(503, storage_pressure, error.message,
+                 {{"task", Value{}},
+                  {"poll_status", storage_pressure},
+                  {"poll_request_id", id ? *id : Value{}},
+                  {"retryable", true},
+                  {"retry_after_seconds", 1},
+                  {"storage_state", "draining"},
+                  {"claim_admitted", false},
+                  {"retry_same_poll_request_id", true}});
 }
 
 Answer told_about_task(const Call& call, const dispatch::TaskAnswer& answer,

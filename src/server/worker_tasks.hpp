@@ -50,6 +50,12 @@ dispatch::TaskHolder read_holder(Fields& fields, std::string_view wire_id);
 std::optional<Value> read_progress(Fields& fields);
 
 Answer no_such_task(const Call& call, std::string_view wire_id);
+// What a worker said and the server could not record, or will not get to. Published workers say it
+// again, for as long as it takes, when they are told in these words that nothing came of it; any
+// other refusal they take for good after a moment, and the work is done again by somebody else.
+Answer not_recorded(const Error& error, const Call& call);
+// Likewise a poll whose task could not be leased.
+Answer not_claimed(const Error& error, const Call& call);
 Answer told_about_task(const Call& call, const dispatch::TaskAnswer& answer,
                        std::string_view outcome);
 Answer told_about_lease(const Call& call, const dispatch::TaskAnswer& answer);

@@ -1,5 +1,9 @@
 """The published Python SDK, unmodified: its workers run the code, `dw` keeps the history."""
 import asyncio
+import contextlib
+import logging
+import pathlib
+import sqlite3
 import unittest
 
 from durable_workflow import ActivityRetryPolicy, Client, Worker, activity, errors, testing, workflow
@@ -36,6 +40,9 @@ class Signals:
     """What activities and tests tell each other, in this process."""
     beating = None
     cancelled = None
+    charging = None
+    charged = None
+    charges = 0
     moods = []
 
 
@@ -45,6 +52,14 @@ async def mood() -> str:
     if left == "bad":
         raise RuntimeError("not today")
     return left
+
+
+@activity.defn(name="py.charge")
+async def charge() -> int:
+    Signals.charges += 1
+    Signals.charging.set()
+    await Signals.charged.wait()
+    return Signals.charges
 
 
 @activity.defn(name="py.beat_until_cancelled")
@@ -114,6 +129,12 @@ class Parent:
     def run(self, ctx, name):
         answer = yield ctx.start_child_workflow("py.hello", [name])
         return answer["text"].upper()
+
+
+@workflow.defn(name="py.charges")
+class Charges:
+    def run(self, ctx):
+        return (yield ctx.schedule_activity("py.charge", []))
 
 
 @workflow.defn(name="py.moody")
@@ -188,9 +209,21 @@ class Heartbeats:
         yield ctx.schedule_activity("py.beat_until_cancelled", [], heartbeat_timeout=30)
 
 
-WORKFLOWS = [Hello, Retries, Survives, Fails, Sleeper, Squares, Mixed, Parent, Moody, Patient, Approval, Impatient, Recorder,
+class Heard(logging.Handler):
+    """Whether that was logged."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__()
+        self.words, self.happened = words, asyncio.Event()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self.words in record.getMessage():
+            self.happened.set()
+
+
+WORKFLOWS = [Hello, Retries, Survives, Fails, Sleeper, Squares, Mixed, Parent, Charges, Moody, Patient, Approval, Impatient, Recorder,
              Countdown, Heartbeats]
-ACTIVITIES = [mood, greet, square, flaky, refuse, beat_until_cancelled]
+ACTIVITIES = [mood, charge, greet, square, flaky, refuse, beat_until_cancelled]
 
 
 class PythonWorker(unittest.IsolatedAsyncioTestCase):
@@ -336,6 +369,23 @@ class PythonWorker(unittest.IsolatedAsyncioTestCase):
         self.start_worker()
         await handle.signal("vote", ["grace"])
         self.assertEqual((await self.result(handle))["votes"], ["ada", "grace"])
+
+    async def test_a_result_that_the_store_cannot_take_is_kept_until_it_can(self) -> None:
+        Signals.charging, Signals.charged = asyncio.Event(), asyncio.Event()
+        handle = await self.start("py.charges", "charge")
+        await asyncio.wait_for(Signals.charging.wait(), 60)
+        store = pathlib.Path(self.server.directory.name) / "dw.db"
+        with contextlib.closing(sqlite3.connect(store, isolation_level=None)) as somebody_else:
+            somebody_else.execute("BEGIN IMMEDIATE")
+            refused = Heard("storage admission paused")
+            log = logging.getLogger("durable_workflow.worker")
+            log.addHandler(refused)
+            self.addCleanup(log.removeHandler, refused)
+            Signals.charged.set()
+            await asyncio.wait_for(refused.happened.wait(), 60)
+            somebody_else.execute("ROLLBACK")
+        self.assertEqual(await self.result(handle), 1)
+        self.assertEqual(Signals.charges, 1)
 
     async def test_a_killed_server_goes_on_where_it_was(self) -> None:
         await self.run_of("py.hello", "ada")  # a worker that cannot even register gives up
