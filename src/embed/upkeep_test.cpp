@@ -20,15 +20,21 @@ int on_request(int number) {
 int at_once(int number) {
   return number;
 }
-int of_a_child(int number) {
-  return child(at_once, {.id = "the-child"}, number) + child(on_request, number);
+Flag* last_child_began = nullptr;
+int the_last(int number) {
+  last_child_began->set();
+  return on_request(number);
+}
+int of_two_children(int number) {
+  return child(at_once, {.id = "the-child"}, number) + child(the_last, number);
 }
 
 Registry code_to_keep() {
   Registry registry;
   registry.workflow("request", on_request).signal(start_work);
   registry.workflow("at-once", at_once);
-  registry.workflow("parent", of_a_child);
+  registry.workflow("the-last", the_last).signal(start_work);
+  registry.workflow("parent", of_two_children);
   return registry;
 }
 
@@ -124,11 +130,14 @@ TEST_F(UpkeepTest, NoMoreGoThanWereAskedFor) {
 }
 
 TEST_F(UpkeepTest, EveryRowCanBeDroppedAndWrittenAgain) {
+  Flag began;
+  last_child_began = &began;
   {
     auto engine = open();
     engine->start<int>("at-once", {.id = "done"}, 1).result();
     engine->start<int>("parent", {.id = "family"}, 2);
     engine->reserve("request", {.id = "reserved"});
+    ASSERT_TRUE(began.wait()) << "from here on the family stays as it is";
   }
   EXPECT_GT(run_sql("DELETE FROM runs"), 0);
   EXPECT_GT(run_sql("DELETE FROM instances"), 0);
