@@ -168,7 +168,7 @@ class Reader {
   void applied(const UpdateApplied& e) {
     Asked* asked = find(e.update_id.str());
     asked->applied_at = at_;
-    asked->step = e.step;
+    if (e.step > 0) asked->step = e.step;  // workers elsewhere apply it without one
   }
   void completed(const UpdateCompleted& e) {
     Asked* asked = find(e.update_id.str());

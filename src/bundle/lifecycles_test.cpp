@@ -77,7 +77,9 @@ TEST(Lifecycles, AnUpdateEndsWithAResultOrBeforeItBegan) {
       bundle_of(looking_at({workflow_started("invoice"), condition_wait_opened("w1"),
                             update_accepted("u1", "raise", command("c1", 1), "[5]"),
                             on("09:01", update_applied("u1", 1)), update_completed("u1", "15"),
-                            on("09:02", update_rejected("u2", "rise", command("c2", 2)))}));
+                            on("09:02", update_rejected("u2", "rise", command("c2", 2))),
+                            update_accepted("u3", "raise", command("c3", 3), "[6]"),
+                            update_applied("u3", 0), update_completed("u3", "21")}));
   EXPECT_EQ(shown(bundle, "updates.0.status"), "completed");
   EXPECT_EQ(shown(bundle, "updates.0.arguments"), "[5]");
   EXPECT_EQ(shown(bundle, "updates.0.result"), "15");
@@ -87,6 +89,7 @@ TEST(Lifecycles, AnUpdateEndsWithAResultOrBeforeItBegan) {
   EXPECT_EQ(shown(bundle, "updates.1.status"), "rejected");
   EXPECT_EQ(shown(bundle, "updates.1.rejection_reason"), "unknown_update");
   EXPECT_EQ(shown(bundle, "updates.1.rejected_at"), format_timestamp(at("09:02")));
+  EXPECT_EQ(shown(bundle, "updates.2.workflow_sequence"), "null") << "a worker elsewhere ran it";
 }
 
 // proves: E-68

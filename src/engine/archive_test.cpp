@@ -15,6 +15,7 @@ TEST(DecideArchive, MarksAClosedRunOnce) {
       .when(archive(), at("11:00"))
       .then({archive_requested(command("id2", 2), "archive_not_needed")})
       .then_accepted("archive_not_needed", 2);
+  EXPECT_EQ(story.reply().subject, "old") << "why it was, not why it was asked for again";
   EXPECT_EQ(story.state().archived_at, at("10:00"));
   EXPECT_EQ(story.state().archive_reason, "old");
 }

@@ -19,34 +19,26 @@ const Contract* find_signal(const Declarations& declared, std::string_view name)
   return contract ? contract : find(declared.signals, any_signal);
 }
 
-const history::NamedRequest* find_request(const RunState& state, const std::string& request_id,
-                                          history::NamedRequest::Kind kind) {
-  if (request_id.empty()) return nullptr;
-  const auto same = [&](const history::NamedRequest& known) {
-    return known.request_id == request_id && known.kind == kind;
-  };
-  const auto known = std::ranges::find_if(state.requests, same);
-  return known == state.requests.end() ? nullptr : &*known;
-}
-
-// Somebody asked for something else by that id: the answer from then would be about that.
-bool named_another(const RunState& state, const std::string& request_id,
-                   history::NamedRequest::Kind kind, std::string_view name) {
-  const auto* known = find_request(state, request_id, kind);
-  return known && !known->name.empty() && known->name != name;
-}
-
-// The answer to the same request when it was made before.
-std::optional<CommandOutcome> answered_before(const RunState& state, const std::string& request_id,
-                                              history::NamedRequest::Kind kind,
-                                              std::string outcome) {
-  const auto* known = find_request(state, request_id, kind);
-  if (!known) return std::nullopt;
-  CommandOutcome before{true, std::move(outcome), {}, known->sequence, known->command};
-  before.subject = known->subject;
-  before.run_id = known->run_id;
-  before.repeated = true;
-  return before;
+// A request that was made before.
+struct Earlier {
+  CommandOutcome answer;
+  bool another = false;  // of something else: its answer is not about what is asked now
+};
+std::optional<Earlier> asked_before(const RunState& state, const std::string& request_id,
+                                    history::NamedRequest::Kind kind, std::string_view name,
+                                    std::string outcome) {
+  if (request_id.empty()) return std::nullopt;
+  const auto known =
+      std::ranges::find_if(state.requests, [&](const history::NamedRequest& request) {
+        return request.request_id == request_id && request.kind == kind;
+      });
+  if (known == state.requests.end()) return std::nullopt;
+  Earlier earlier{{true, std::move(outcome), {}, known->sequence, known->command}};
+  earlier.answer.subject = known->subject;
+  earlier.answer.run_id = known->run_id;
+  earlier.answer.repeated = true;
+  earlier.another = !known->name.empty() && known->name != name;
+  return earlier;
 }
 
 // Why these arguments cannot be taken as well as what waits already; nothing when they can.
@@ -102,10 +94,10 @@ CommandDecision decide_signal(const Run& run, const SignalCommand& command,
   CommandDecision result;
   const RunState& state = run.state;
   using Kind = history::NamedRequest::Kind;
-  const bool another = named_another(state, command.request_id, Kind::signal, command.name);
-  if (auto before = answered_before(state, command.request_id, Kind::signal, "signal_received");
-      before && !another) {
-    result.reply = *std::move(before);
+  auto before =
+      asked_before(state, command.request_id, Kind::signal, command.name, "signal_received");
+  if (before && !before->another) {
+    result.reply = std::move(before->answer);
     return result;
   }
   Command facts = next_command(state.last_command_sequence, command.source, context);
@@ -124,7 +116,7 @@ CommandDecision decide_signal(const Run& run, const SignalCommand& command,
                        too_large(command.arguments, context) ? nullptr : &command.arguments);
     return result;
   };
-  if (another) {
+  if (before) {
     return refuse(rejected(facts, "rejected_request_id_conflict", "request_id_conflict"));
   }
   if (auto why = not_addressed(run, command.requested_run)) {
@@ -173,10 +165,9 @@ CommandDecision decide_update(const Run& run, const UpdateCommand& command,
   CommandDecision result;
   const RunState& state = run.state;
   using Kind = history::NamedRequest::Kind;
-  const bool another = named_another(state, command.request_id, Kind::update, command.name);
-  if (auto before = answered_before(state, command.request_id, Kind::update, {});
-      before && !another) {
-    result.reply = *std::move(before);
+  auto before = asked_before(state, command.request_id, Kind::update, command.name, {});
+  if (before && !before->another) {
+    result.reply = std::move(before->answer);
     return result;
   }
   Command facts = next_command(state.last_command_sequence, command.source, context);
@@ -199,7 +190,7 @@ CommandDecision decide_update(const Run& run, const UpdateCommand& command,
     result.reply.errors = std::move(errors);
     return result;
   };
-  if (another) {
+  if (before) {
     return refuse(rejected(facts, "rejected_request_id_conflict", "request_id_conflict"));
   }
   if (auto why = not_addressed(run, command.requested_run)) {
@@ -242,9 +233,9 @@ CommandDecision decide_close(const Run& run, const CloseCommand& command, const 
   const bool cancel = command.kind == CloseCommand::Kind::cancel;
   using Kind = history::NamedRequest::Kind;
   if (auto before =
-          answered_before(run.state, command.request_id, cancel ? Kind::cancel : Kind::terminate,
-                          cancel ? "cancelled" : "terminated")) {
-    result.reply = *std::move(before);
+          asked_before(run.state, command.request_id, cancel ? Kind::cancel : Kind::terminate, {},
+                       cancel ? "cancelled" : "terminated")) {
+    result.reply = std::move(before->answer);
     return result;
   }
   Command facts = next_command(run.state.last_command_sequence, command.source, context);
@@ -264,6 +255,7 @@ CommandDecision decide_close(const Run& run, const CloseCommand& command, const 
     result.decision.events.emplace_back(TerminateRequested{std::move(facts), command.reason});
     close_run(run, {}, WorkflowTerminated{failure, command.reason}, result.decision, context);
   }
+  result.reply.subject = command.reason;
   return result;
 }
 
@@ -277,6 +269,7 @@ CommandDecision decide_archive(const Run& run, const ArchiveCommand& command,
   const bool first = !run.state.archived_at.has_value();
   const CommandId id = facts.id;
   result.reply = accepted(facts, first ? "archived" : "archive_not_needed");
+  result.reply.subject = first ? command.reason : run.state.archive_reason;
   result.decision.events.emplace_back(
       ArchiveRequested{std::move(facts), result.reply.outcome, command.reason});
   if (first) result.decision.events.emplace_back(WorkflowArchived{id, command.reason});

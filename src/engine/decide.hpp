@@ -94,7 +94,7 @@ struct CommandOutcome {
   std::string rejection_reason;  // empty when accepted
   std::int64_t sequence = 0;     // of the command within its run; 0 when there is no run
   CommandId command_id;
-  std::string subject = {};             // the signal's or update's own id
+  std::string subject = {};             // the signal's or update's own id; why a run is to end
   ValidationErrors errors = {};         // what is wrong with the arguments
   bool repeated = false;                // it was asked for before: this is the answer from then
   std::optional<FullLimit> limit = {};  // with structural_limit_exceeded

@@ -50,7 +50,7 @@ struct NamedRequest {
   std::string request_id;
   CommandId command;
   std::int64_t sequence = 0;
-  std::string subject;    // the signal's or update's own id
+  std::string subject;    // the signal's or update's own id; why the run was to end
   RunId run_id = {};      // the earlier run that has its events; empty: the run itself
   std::string name = {};  // of the signal or update; empty also where nobody kept it
   friend bool operator==(const NamedRequest&, const NamedRequest&) = default;

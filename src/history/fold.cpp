@@ -302,11 +302,11 @@ class Apply {
 
   Result<void> operator()(const RepairRequested& e) { return command(e.command); }
   Result<void> operator()(const CancelRequested& e) {
-    remember(NamedRequest::Kind::cancel, e.command);
+    remember(NamedRequest::Kind::cancel, e.command, e.reason);
     return command(e.command);
   }
   Result<void> operator()(const TerminateRequested& e) {
-    remember(NamedRequest::Kind::terminate, e.command);
+    remember(NamedRequest::Kind::terminate, e.command, e.reason);
     return command(e.command);
   }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace dw::server {
 
 store::InstanceKey instance_of(const Call& call) {
@@ -81,6 +83,32 @@ std::string_view wire_reason(std::string_view reason) {
   if (reason == "selected_run_not_current") return "historical_run_command_rejected";
   if (reason == "earlier_signal_pending") return "update_rejected";
   return reason;
+}
+
+std::string words_of_rejection(std::string_view reason) {
+  constexpr std::pair<std::string_view, std::string_view> all[] = {
+      {"instance_not_started", "it is reserved and has not been started; start it"},
+      {"selected_run_not_current",
+       "the workflow has gone on to another run; leave the run out to mean that one"},
+      {"run_not_active", "its run has ended; look at how with GET on the workflow"},
+      {"run_not_closed", "its run has not ended; cancel or terminate it first"},
+      {"unknown_signal", "its code declares no such signal"},
+      {"unknown_update", "its code declares no such update"},
+      {"invalid_signal_arguments", "the arguments are not what the signal takes; see errors"},
+      {"invalid_update_arguments", "the arguments are not what the update takes; see errors"},
+      {"earlier_signal_pending",
+       "a signal that came before it is still on its way to the code; try again in a moment"},
+      {"request_id_conflict", "its request_id has been used for another name; pick a new one"},
+      {"structural_limit_exceeded",
+       "it would go beyond a limit of the run; see limit_kind and configured_limit"},
+      {"workflow_definition_unavailable", "nobody here or among the workers has its code"},
+      {"compatibility_blocked", "no live worker takes its compatibility marker; start one"},
+      {"reserved_workflow_type", "that type is the engine's own; pick another"},
+  };
+  const auto known =
+      std::ranges::find(all, reason, &std::pair<std::string_view, std::string_view>::first);
+  return known == std::end(all) ? std::string{reason}
+                                : fmt::format("{} ({})", known->second, reason);
 }
 
 }  // namespace dw::server

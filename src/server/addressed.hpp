@@ -18,6 +18,8 @@ std::optional<Answer> absent(const FoundRun& found, const Call& call);
 // know it.
 int status_of_rejection(std::string_view reason);
 std::string_view wire_reason(std::string_view reason);
+// For people, with what to do next.
+std::string words_of_rejection(std::string_view reason);
 // What is wrong with the arguments of a signal, query or update, under both names that its readers
 // know.
 Value::Map errors_of_arguments(Value errors);

@@ -40,8 +40,9 @@ Value::Map outcome_body(const Call& call, const engine::CommandOutcome& outcome)
       {"rejection_reason", views::cell(outcome.rejection_reason)}};
   if (outcome.repeated) body.emplace_back("repeated", true);
   if (!outcome.accepted) {
-    body.emplace_back("message", fmt::format("'{}' was refused: {}", name_of(call.operation()),
-                                             outcome.rejection_reason));
+    body.emplace_back("message", fmt::format("{} of workflow '{}' was refused: {}",
+                                             name_of(call.operation()), call.match["workflow"],
+                                             words_of_rejection(outcome.rejection_reason)));
   }
   std::ranges::move(limit_facts(outcome), std::back_inserter(body));
   if (outcome.errors.empty()) {
@@ -56,6 +57,13 @@ Value::Map outcome_body(const Call& call, const engine::CommandOutcome& outcome)
 Answer outcome_answer(const Call& call, const engine::CommandOutcome& outcome, int accepted) {
   const int status = outcome.accepted ? accepted : status_of_rejection(outcome.rejection_reason);
   return {status, outcome_body(call, outcome)};
+}
+
+// Of a command that is given a reason: the one that is recorded.
+Answer with_reason(const Call& call, const engine::CommandOutcome& outcome) {
+  Answer answer = outcome_answer(call, outcome, 200);
+  if (outcome.accepted) replace(answer.body, "reason", views::cell(outcome.subject));
+  return answer;
 }
 
 Answer query_answer(const Call& call, const RunId& run, const Payload& result) {
@@ -375,6 +383,7 @@ void ControlPlane::ask_worker(const Call& call, Payload arguments, Reply reply) 
     if (!*loaded) return reply(no_such_instance(call));
     auto question = question_about(**loaded, call, arguments);
     if (!question) return reply(failed(question.error(), call));
+    question->asker = call.client;
     if (auto nobody = nobody_to_ask(call.ns, *question)) return reply(*std::move(nobody));
     parts_.queries.ask(*std::move(question),
                        [call, run = (*loaded)->row.run_id, reply](QueryTasks::Outcome outcome) {
@@ -478,11 +487,9 @@ void ControlPlane::close(const Call& call, engine::CloseCommand::Kind kind, Repl
            [this, call = call.without_body(), command = std::move(command)](const Reply& tell) {
              parts_.dispatch.close(
                  instance_of(call), command,
-                 [call, reason = command.reason, tell](Result<engine::CommandOutcome> outcome) {
+                 [call, tell](Result<engine::CommandOutcome> outcome) {
                    if (!outcome) return tell(failed(outcome.error(), call));
-                   Answer answer = outcome_answer(call, *outcome, 200);
-                   if (outcome->accepted) replace(answer.body, "reason", views::cell(reason));
-                   tell(std::move(answer));
+                   tell(with_reason(call, *outcome));
                  });
            });
 }
@@ -506,15 +513,11 @@ void ControlPlane::archive(Call call, Reply reply) {
     const auto instance = parts_.store.find_instance(instance_of(call));
     if (!instance) return reply(failed(instance.error(), call));
     if (!*instance || !(*instance)->current_run) return reply(no_such_instance(call));
-    const std::string reason = command.reason;
     parts_.dispatch.archive({instance_of(call), *(*instance)->current_run}, std::move(command),
-                            [call = call.without_body(), reason,
+                            [call = call.without_body(),
                              reply = std::move(reply)](Result<engine::CommandOutcome> outcome) {
                               if (!outcome) return reply(failed(outcome.error(), call));
-                              Answer answer = outcome_answer(call, *outcome, 200);
-                              if (outcome->accepted)
-                                replace(answer.body, "reason", views::cell(reason));
-                              reply(std::move(answer));
+                              reply(with_reason(call, *outcome));
                             });
   });
 }

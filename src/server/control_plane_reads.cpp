@@ -101,11 +101,12 @@ Answer ControlPlane::list_runs(const Call& call) {
     runs.emplace_back(run_item(views::summarize(seen->account, seen->sight), seen->account));
   }
   std::ranges::reverse(runs);  // oldest first
-  const auto count = static_cast<std::int64_t>(runs.size());
+  const auto last = parts_.store.find_run(*(*instance)->current_run);
+  if (!last) return failed(last.error(), call);
   const bool more = rows->size() == filter.limit && rows->back().run_number > 1;
   return {200,
           {{"workflow_id", call.match["workflow"]},
-           {"run_count", count},
+           {"run_count", *last ? (*last)->run_number : 1},
            {"runs", std::move(runs)},
            {"next_page_token", more ? Value{run_token(rows->back().run_id, of_this)} : Value{}}}};
 }

@@ -152,7 +152,8 @@ Answer start_answer(StartFacts facts, const std::optional<dispatch::ExistingRun>
       taken ? fmt::format("workflow '{}' has been started before; pick another id, or "
                           "duplicate_policy use-existing while it is open",
                           facts.id)
-            : fmt::format("workflow '{}' was not started: {}", facts.id, outcome.rejection_reason));
+            : fmt::format("workflow '{}' was not started: {}", facts.id,
+                          words_of_rejection(outcome.rejection_reason)));
   return {status_of_rejection(outcome.rejection_reason), std::move(about)};
 }
 

@@ -39,6 +39,10 @@ std::string_view advice_about_query(std::string_view reason) {
   return "the lease ran out; it is offered to others";
 }
 
+bool abandoned(const QueryQuestion& question) {
+  return question.asker && question.asker->expired();
+}
+
 }  // namespace
 
 QueryTasks::QueryTasks(Matching& matching, Executor& time, const Clock& clock, Random& random)
@@ -52,12 +56,14 @@ void QueryTasks::ask(QueryQuestion question, Asked asked) {
   offer.queue = question.queue;
   offer.compatibility = question.compatibility;
   const std::int64_t most = matching_.most_pending_queries(question.ns, question.queue);
+  const auto queue = queue_of(question);
+  if (static_cast<std::int64_t>(pending(queue.first, queue.second)) >= most) drop_abandoned(queue);
   std::string id;
   bool stopped = false;
   {
     const std::lock_guard lock{mutex_};
     stopped = stopped_;
-    std::size_t* pending = stopped ? nullptr : &pending_[queue_of(question)];
+    std::size_t* pending = stopped ? nullptr : &pending_[queue];
     if (pending && static_cast<std::int64_t>(*pending) < most) {
       ++*pending;
       id = ulids_.next(now);
@@ -121,6 +127,19 @@ void QueryTasks::give_up(const std::string& id) {
                                             task->question.queue, query_patience.count())});
 }
 
+void QueryTasks::drop_abandoned(const std::pair<Namespace, std::string>& queue) {
+  std::vector<Task> dropped;
+  {
+    const std::lock_guard lock{mutex_};
+    std::vector<std::string> ids;
+    for (const auto& [id, task] : tasks_) {
+      if (abandoned(task.question) && queue_of(task.question) == queue) ids.push_back(id);
+    }
+    for (const std::string& id : ids) dropped.push_back(*take(id));
+  }
+  for (const Task& task : dropped) matching_.withdraw(WorkKind::query, task.offer);
+}
+
 void QueryTasks::stop() {
   std::unordered_map<std::string, Task> left;
   {
@@ -159,6 +178,10 @@ QueryTasks::Task* QueryTasks::lease(const std::string& id, const std::string& wo
   const auto found = tasks_.find(id);
   if (found == tasks_.end()) return nullptr;
   Task& task = found->second;
+  if (abandoned(task.question)) {
+    take(id);
+    return nullptr;
+  }
   task.attempt += 1;
   task.owner = worker;
   const Timestamp now = clock_.now();

@@ -19,6 +19,7 @@ struct QueryQuestion {
   Value::Map task = {};      // the fields of the task, without those of its delivery
   std::string history = {};  // of the run, a JSON list
   std::string commits = {};  // the same for native workers
+  std::optional<std::weak_ptr<const void>> asker = {};  // expires when the caller hangs up
 };
 
 inline constexpr auto query_lease = std::chrono::seconds{60};
@@ -85,6 +86,8 @@ class QueryTasks {
   std::variant<Asked, Answer> settle(const Call& call);
   Task* lease(const std::string& id, const std::string& worker);  // with mutex_ held
   void give_up(const std::string& id);
+  // Those of that queue whose callers hung up.
+  void drop_abandoned(const std::pair<Namespace, std::string>& queue);
   void offer_again(const std::string& id, std::int64_t attempt);
 
   Matching& matching_;

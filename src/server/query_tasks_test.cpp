@@ -18,8 +18,13 @@ const Namespace kitchen{"kitchen"};
 
 class AskingWorkers : public ::testing::Test {
  protected:
-  void ask(std::string queue = "orders") {
-    queries.ask({kitchen, std::move(queue), "order", {}},
+  void ask(std::string queue = "orders",
+           std::optional<std::weak_ptr<const void>> asker = std::nullopt) {
+    queries.ask({.ns = kitchen,
+                 .queue = std::move(queue),
+                 .workflow_type = "order",
+                 .compatibility = {},
+                 .asker = std::move(asker)},
                 [this](const QueryTasks::Outcome& outcome) {
                   told.push_back(outcome.result ? "answered" : outcome.reason);
                 });
@@ -107,6 +112,30 @@ TEST_F(AskingWorkers, WhoeverAnswersTooLateLearnsForAWhileThatTheCallerGaveUp) {
   EXPECT_EQ(complete(task, "w-1"), "409 query_task_timed_out");
   pass(1s);
   EXPECT_EQ(complete(task, "w-1"), "404 query_task_not_found");
+}
+
+TEST_F(AskingWorkers, AQueryWhoseCallerHungUpIsNobodysAndTakesNoRoom) {
+  auto caller = std::make_shared<const int>(1);
+  ask("orders", caller);
+  const auto taken = take("w-1");
+  EXPECT_NE(taken, "") << "it still waits";
+  EXPECT_EQ(complete(taken, "w-1"), "200 completed");
+
+  for (std::size_t i = 0; i < most_queries_per_queue; ++i) ask("orders", caller);
+  told.clear();
+  ask();
+  EXPECT_THAT(told, ElementsAre("query_task_queue_full"));
+  caller.reset();
+  ask();
+  EXPECT_EQ(queries.pending(kitchen, "orders"), 1u);
+  EXPECT_EQ(complete(take("w-1"), "w-1"), "200 completed");
+  EXPECT_EQ(take("w-1"), "");
+
+  caller = std::make_shared<const int>(2);
+  ask("orders", caller);
+  caller.reset();
+  EXPECT_EQ(take("w-1"), "");
+  EXPECT_EQ(queries.pending(kitchen, "orders"), 0u);
 }
 
 TEST_F(AskingWorkers, OnlySoManyWhoseCallersGaveUpAreRemembered) {

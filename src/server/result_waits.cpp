@@ -67,7 +67,8 @@ void ResultWaits::serve(const Call& call, Reply reply) {
   const dispatch::RunAddress wanted{instance_of(call), *run_of(call)};
   {
     const std::lock_guard lock{mutex_};
-    const auto known = fresh_.extract(wanted.run_id);
+    // Who does not wait at all is told how it is, which the store knows best.
+    const auto known = *seconds > 0 ? fresh_.extract(wanted.run_id) : decltype(fresh_)::node_type{};
     if (known.empty() || known.mapped() != wanted.instance) {
       reader_.post([this, call, wanted, until, reply = std::move(reply)]() mutable {
         const auto row = store_.find_run(wanted.run_id);

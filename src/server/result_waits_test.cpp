@@ -25,12 +25,12 @@ class WaitingForResults : public ::testing::Test {
     decided.commit(run, start.decision);
   }
   void cancel() { decided.commit(run, engine::decide_close(run, {}, decided.now()).decision); }
-  void ask() {
+  void ask(const std::string& query = "wait_seconds=60") {
     Call call;
     call.match = match("GET", *parse_path("/api/workflows/order-1/runs/" + run.id.str() +
-                                          "/result?wait_seconds=60"));
+                                          "/result?" + query));
     call.ns = Namespace{"default"};
-    call.query = "wait_seconds=60";
+    call.query = query;
     waits.serve(call, [this](const Answer& answer) {
       told.push_back(*Value{answer.body}.find("closed")->if_boolean());
     });
@@ -67,6 +67,15 @@ TEST_F(WaitingForResults, AreToldTheEndOfARunThatHasEnded) {
   waits.stop();
   EXPECT_THAT(told, ::testing::IsEmpty());
   node.shard.stall(node.clock.now());
+  node.settle();
+  EXPECT_THAT(told, ::testing::ElementsAre(true));
+}
+
+// Whoever started it usually waits, and the store is not asked; who does not wait wants it to be.
+TEST_F(WaitingForResults, WhoDoesNotWaitIsToldTheEndAllTheSame) {
+  cancel();
+  waits.note({{Namespace{"default"}, InstanceId{"order-1"}}, run.id});
+  ask("wait_seconds=0");
   node.settle();
   EXPECT_THAT(told, ::testing::ElementsAre(true));
 }

@@ -1,6 +1,7 @@
 #include "views/availability.hpp"
 
 #include "engine/decide.hpp"
+#include "engine/standalone.hpp"
 #include "views/row_value.hpp"
 
 namespace dw::views {
@@ -24,6 +25,11 @@ Availability availability_of(const Account& account, const Sight& sight) {
   if (may.update.granted() && !sight.updates_queue_behind_signals &&
       engine::signal_is_unapplied(state, runs_code, sight.code_elsewhere)) {
     may.update = {"earlier_signal_pending"};
+  }
+  if (engine::is_standalone(state)) {  // there is no code that could hear of it
+    for (Permission* spoken : {&may.signal, &may.query, &may.update}) {
+      if (spoken->granted()) *spoken = {"standalone_activity"};
+    }
   }
   may.repair_blocked = repair_blocked(account, sight);
   if (may.repair_blocked) may.repair = {std::string{may.repair_blocked->code}};

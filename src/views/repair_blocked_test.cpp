@@ -1,3 +1,4 @@
+#include "engine/standalone.hpp"
 #include "views/looking.hpp"
 
 #include <gtest/gtest.h>
@@ -89,6 +90,14 @@ TEST(Availability, OfAnArchivedRunIsToBeRead) {
                                     archive_requested(command("c1", 1)), workflow_archived("c1")}));
   EXPECT_EQ(kept.archive.blocked_reason, "run_archived");
   EXPECT_EQ(kept.read_only_reason, "The run is archived.");
+}
+
+TEST(Availability, NobodyTalksToAnActivityThatStandsAlone) {
+  const auto host = may(looking_at({workflow_started(std::string{engine::standalone_type})}));
+  for (const auto& spoken : {host.signal, host.query, host.update}) {
+    EXPECT_EQ(spoken.blocked_reason, "standalone_activity");
+  }
+  EXPECT_TRUE(host.cancel.granted());
 }
 
 TEST(Availability, OfUpdatesAndQueriesNeedsTheCode) {

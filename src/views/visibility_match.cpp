@@ -95,7 +95,7 @@ Operands values_of_type(AttributeType type, const Value& value) {
     case AttributeType::boolean:
       return value.if_boolean() ? Operands{*value.if_boolean()} : truth_in(value);
     case AttributeType::datetime: {
-      const auto at = parse_timestamp(value.if_string() ? *value.if_string() : "");
+      const auto at = value.if_string() ? find_moment(*value.if_string()) : std::nullopt;
       return at ? Operands{*at} : Operands{};
     }
   }

@@ -54,13 +54,6 @@ constexpr std::string_view query_words[] = {"and", "or", "not", "in", "true", "f
 constexpr std::string_view status_words[] = {"pending", "running",   "waiting",   "completed",
                                              "failed",  "cancelled", "terminated"};
 
-// A day is the moment it begins, in UTC.
-std::optional<Timestamp> find_time(const std::string& text) {
-  constexpr std::size_t length_of_a_day = 10;
-  const auto at = parse_timestamp(text.size() == length_of_a_day ? text + "T00:00:00Z" : text);
-  return at ? std::optional{*at} : std::nullopt;
-}
-
 std::string shown(const Token& token) {
   switch (token.kind) {
     case Token::Kind::end:
@@ -269,7 +262,7 @@ std::optional<Operand> QueryParser::fitting(const Comparison& comparison) const 
       if (whole) return Operand{static_cast<double>(*whole)};
       return real ? std::optional<Operand>{*real} : std::nullopt;
     case AttributeType::datetime:
-      if (const auto at = text ? find_time(*text) : std::nullopt) return Operand{*at};
+      if (const auto at = text ? find_moment(*text) : std::nullopt) return Operand{*at};
       return std::nullopt;
     case AttributeType::boolean:
       return std::nullopt;
@@ -287,6 +280,12 @@ Substring searched_for(std::string_view text) {
 }
 
 }  // namespace
+
+std::optional<Timestamp> find_moment(const std::string& text) {
+  constexpr std::size_t length_of_a_day = 10;
+  const auto at = parse_timestamp(text.size() == length_of_a_day ? text + "T00:00:00Z" : text);
+  return at ? std::optional{*at} : std::nullopt;
+}
 
 std::string_view to_string(AttributeType type) {
   return words_of(type).name;

@@ -35,6 +35,9 @@ const AttributeTypes& system_attributes();
 // A word of the grammar, in whatever case: an attribute of that name could not be asked for.
 bool is_query_word(std::string_view name);
 
+// A moment as searched for and as found: a day is the moment it begins, in UTC.
+std::optional<Timestamp> find_moment(const std::string& text);
+
 inline constexpr std::size_t longest_query = 4096;  // bytes
 inline constexpr int deepest_query = 32;            // parentheses and NOTs within one another
 

@@ -145,6 +145,15 @@ TEST(VisibilityQuery, ATextThatReadsAsTheTypeIsOfIt) {
   }
 }
 
+TEST(VisibilityQuery, ADayIsTheMomentItBeginsAlsoInARun) {
+  VisibleRun dated = an_order();
+  dated.recorded->search_attributes = Value::Map{{"DueAt", "2026-01-02"}};
+  for (const auto* text : {R"(DueAt = "2026-01-02")", R"(DueAt = "2026-01-02T00:00:00Z")",
+                           R"(DueAt > "2026-01-01T23:59:59Z")"}) {
+    EXPECT_TRUE(found_by(text, dated)) << text;
+  }
+}
+
 TEST(VisibilityQuery, LargeNumbersAreComparedToTheLastDigit) {
   VisibleRun large = an_order();
   large.recorded->search_attributes = Value::Map{{"Count", std::int64_t{9007199254740993}}};
