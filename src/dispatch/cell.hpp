@@ -113,8 +113,8 @@ struct Shard::Build {
   std::vector<store::IntakeRow> intake;
   std::vector<engine::NewRun> opens;
   std::vector<ActivityWork> launches;
-  std::vector<AttemptId> fenced;      // attempts whose outcome nobody waits for any more
-  std::vector<UpdateEnd> updates;     // that ended
+  std::vector<AttemptId> fenced;   // attempts whose outcome nobody waits for any more
+  std::vector<UpdateEnd> updates;  // that ended
   std::vector<engine::FullLimit> nearly_full;
   std::vector<ActivityId> scheduled;  // activities that want to be started
   bool wake = false;                  // workflow code has something new to see
@@ -181,11 +181,12 @@ struct Shard::TaskLease {
   bool held = false;
   bool expired = false;  // that is why it is not
   Offer offer = {};
-  int failures = 0;        // in a row
-  std::string heard = {};  // the report it was given up with, in case our answer is not heard
-  int overtaken = 0;       // in a row
-  bool news = false;       // something woke the code since it was shown its history
-  std::int64_t seen = 0;   // the last event it was shown
+  int failures = 0;  // in a row
+  // The latest reports that it was given up with, in case our answers are not heard.
+  std::deque<std::string> heard = {};
+  int overtaken = 0;      // in a row
+  bool news = false;      // something woke the code since it was shown its history
+  std::int64_t seen = 0;  // the last event it was shown
   engine::RemoteTask about;
 };
 

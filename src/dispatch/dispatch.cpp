@@ -325,8 +325,11 @@ void Dispatch::check_leases() {
   }
   // Whoever died without a word left a slot, and nobody said so.
   pump();
-  parts_.time.post_at(parts_.clock.now() + parts_.settings.activity_lease / 2,
-                      [this] { check_leases(); });
+  // Twice within a lease, so that ours are renewed in time; and soon after others have run out.
+  constexpr Duration soon = std::chrono::seconds{5};
+  parts_.time.post_at(
+      parts_.clock.now() + std::min<Duration>(parts_.settings.activity_lease / 2, soon),
+      [this] { check_leases(); });
 }
 
 }  // namespace dw::dispatch

@@ -72,10 +72,11 @@ class RemoteActivity : public ::testing::Test, public OfferListener {
   }
 
   // A worker's first attempt at an activity that stands alone.
-  ClaimedActivity taken(history::Seconds heartbeat_timeout) {
+  ClaimedActivity taken(history::Seconds heartbeat_timeout, std::int64_t max_attempts = 1) {
     restart();
     engine::HostedActivity hosted{"resize", *encode(Value::Array{}), {}};
     hosted.retry_policy.heartbeat_timeout = heartbeat_timeout;
+    hosted.retry_policy.max_attempts = max_attempts;
     engine::StartCommand start;
     start.instance_id = InstanceId{"picture"};
     start.workflow_type = engine::standalone_type;
@@ -125,6 +126,26 @@ class RemoteActivity : public ::testing::Test, public OfferListener {
     pass(0s);
     if (heard.empty()) heard.emplace_back(Error{ErrorCode::internal, "no answer"});
     return heard;
+  }
+
+  // "recorded", with ", retried" where it will be tried again, or why not.
+  std::string report(const ClaimedActivity& work, bool failed, std::string owner = "w1",
+                     std::string task = {}) {
+    std::string told;
+    FinishActivityJob job;
+    job.outcome.attempt_id = work.activity.attempt_id;
+    job.outcome.outcome = *encode(Value{"done"});
+    if (failed) job.outcome.outcome = history::Failure{"Declined", {}, "no money"};
+    job.task = task.empty() ? work.task : TaskId{std::move(task)};
+    job.owner = std::move(owner);
+    job.answer = [&](Result<AttemptAnswer> answer) {
+      told = !answer->recorded ? answer->reason
+             : answer->retried ? "recorded, retried"
+                               : "recorded";
+    };
+    process_->dispatch.finish_activity(work.run, std::move(job));
+    pass(0s);
+    return told;
   }
 
   std::size_t recorded_beats(const ClaimedActivity& work) {
@@ -185,8 +206,31 @@ TEST_F(RemoteActivity, WhoseResultAFullStoreCouldNotTakeIsGivenOutAgain) {
   take_offer();
   pass(299s);
   EXPECT_EQ(take_offer().activity, ActivityId{});
-  pass(60s);
+  pass(6s);
   EXPECT_EQ(take_offer().activity, work.activity.id) << "its worker has not come back in time";
+}
+
+TEST_F(RemoteActivity, IsAnsweredAgainOnlyToWhoeverReported) {
+  const auto work = taken(3600);
+  EXPECT_EQ(report(work, false), "recorded");
+  EXPECT_EQ(report(work, false), "recorded");
+  EXPECT_EQ(report(work, false, "w2"), "lease_owner_mismatch");
+  EXPECT_EQ(report(work, false, "w1", work.run.run_id.str() + ".other"), "task_not_found");
+  EXPECT_EQ(report(work, true), "run_closed");
+}
+
+TEST_F(RemoteActivity, ThatIsTriedAgainAfterItsReportIsToldSoEachTime) {
+  const auto work = taken(3600, 2);
+  EXPECT_EQ(report(work, true), "recorded, retried");
+  EXPECT_EQ(report(work, true), "recorded, retried");
+  EXPECT_EQ(report(work, false), "stale_attempt");
+}
+
+TEST_F(RemoteActivity, ThatTimedOutBeforeItsReportHasNotHeardIt) {
+  const auto work = taken(20, 2);
+  pass(30s);
+  EXPECT_EQ(report(work, true), "stale_attempt");
+  EXPECT_EQ(report(work, false), "stale_attempt");
 }
 
 TEST_F(RemoteActivity, IsRecordedSoonerOnlyWhenItGotOn) {

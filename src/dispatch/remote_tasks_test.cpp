@@ -45,10 +45,8 @@ class RemoteTask : public ::testing::Test, public OfferListener {
   }
 
   static TaskHolder holder(const ClaimedTask& task, std::string owner) {
-    return {.task = task.task,
-            .attempt = task.attempt,
-            .owner = std::move(owner),
-            .epoch = task.epoch};
+    return {
+        .task = task.task, .attempt = task.attempt, .owner = std::move(owner), .epoch = task.epoch};
   }
 
   TaskAnswer heartbeat(const ClaimedTask& task, std::string owner) {
@@ -56,6 +54,15 @@ class RemoteTask : public ::testing::Test, public OfferListener {
     HoldTaskJob job{holder(task, std::move(owner)),
                     [&](Result<TaskAnswer> answer) { heard = *std::move(answer); }};
     node_.dispatch.hold_task(task.run, std::move(job));
+    node_.settle();
+    return heard;
+  }
+
+  TaskAnswer fail(const ClaimedTask& task, std::string owner) {
+    TaskAnswer heard;
+    FailTaskJob job{holder(task, std::move(owner)),
+                    [&](Result<TaskAnswer> answer) { heard = *std::move(answer); }};
+    node_.dispatch.fail_task(task.run, std::move(job));
     node_.settle();
     return heard;
   }
@@ -113,6 +120,27 @@ TEST_F(RemoteTask, IsNotCompletedByWhoComesBackAfterItsLease) {
   pass(0s);
   EXPECT_TRUE(on_offer());
   EXPECT_TRUE(complete(claim("w1").value(), "w1").recorded);
+}
+
+TEST_F(RemoteTask, WhoeverGaveItUpIsAnsweredAgainThoughAnotherHasItNow) {
+  const auto first = claim("w1");
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(fail(*first, "w1").recorded);
+  pass(3s);
+  const auto second = claim("w2");
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(fail(*first, "w1").recorded);
+  EXPECT_EQ(complete(*first, "w1").reason, "lease_owner_mismatch");
+  EXPECT_TRUE(complete(*second, "w2").recorded);
+}
+
+TEST_F(RemoteTask, SaysNothingOfWhoHoldsAnother) {
+  auto task = claim("w1").value();
+  task.task = TaskId{task.run.run_id.str() + ".other"};
+  const auto answer = complete(task, "w1");
+  EXPECT_EQ(answer.reason, "task_not_leased");
+  EXPECT_EQ(answer.lease_owner, "");
+  EXPECT_FALSE(answer.held);
 }
 
 TEST_F(RemoteTask, IsKeptByWhoSaysThatItIsAlive) {

@@ -20,6 +20,7 @@ namespace {
 constexpr auto task_lease = std::chrono::seconds{60};
 constexpr auto look_every = std::chrono::seconds{5};
 constexpr auto remembered_for = std::chrono::minutes{10};
+constexpr std::size_t most_heard = 4;
 constexpr auto first_retry = std::chrono::seconds{3};
 constexpr auto last_retry = std::chrono::seconds{60};
 // Where signals never end, the code goes on with those it has seen.
@@ -39,16 +40,63 @@ bool is_newest(std::string_view receipts, const std::string& completion, RunStat
   return receipts.ends_with(engine::with_receipt({}, completion, told));
 }
 
-// Whether it tells how that attempt ended.
+void remember(std::deque<std::string>& heard, std::string report) {
+  if (heard.size() >= most_heard) heard.pop_front();
+  heard.push_back(std::move(report));
+}
+
+// Whether it tells what the worker said of that attempt.
 bool ends(const Event& event, const AttemptId& attempt) {
   const auto by = [&]<typename E>(const E& e) {
-    if constexpr (std::same_as<E, ActivityCompleted> || std::same_as<E, ActivityFailed> ||
-                  std::same_as<E, ActivityRetryScheduled>) {
+    if constexpr (std::same_as<E, ActivityRetryScheduled>) {
+      return e.attempt_id == attempt && e.timeout_kind.empty();
+    } else if constexpr (std::same_as<E, ActivityCompleted> || std::same_as<E, ActivityFailed>) {
       return e.attempt_id == attempt;
     }
     return false;
   };
   return std::visit(by, static_cast<const history::AnyEvent&>(event.body));
+}
+
+// What history says of an attempt.
+struct AttemptStory {
+  const ActivityStarted* started = nullptr;
+  std::string_view task;                   // its activity was delivered with
+  const Event* end = nullptr;              // what its worker said
+  std::set<std::string_view> others = {};  // tasks of the run's activities
+};
+AttemptStory story_of(const AttemptId& attempt, std::span<const Event> events) {
+  AttemptStory story;
+  std::unordered_map<ActivityId, std::string_view> tasks;
+  const auto delivered = [&](const ActivityId& activity, std::string_view task) {
+    tasks[activity] = task;
+    story.others.insert(task);
+  };
+  for (const Event& event : events) {
+    if (const auto* scheduled = std::get_if<ActivityScheduled>(&event.body)) {
+      delivered(scheduled->activity_id, scheduled->task);
+    } else if (const auto* retry = std::get_if<ActivityRetryScheduled>(&event.body)) {
+      delivered(retry->activity_id, retry->task);
+    } else if (const auto* started = std::get_if<ActivityStarted>(&event.body);
+               started && started->attempt_id == attempt) {
+      story.started = started;
+      story.task = tasks[started->activity_id];
+    }
+    if (ends(event, attempt)) story.end = &event;
+  }
+  return story;
+}
+
+// Why a report that is recorded is not this one; empty when it is, as any from here.
+std::string misrepeated(const AttemptStory& story, const RunId& run, const FinishActivityJob& job) {
+  if (job.owner.empty()) return {};
+  if (engine::task_id(run, story.task) != job.task) {
+    const auto named = [&](std::string_view task) {
+      return engine::task_id(run, task) == job.task;
+    };
+    return std::ranges::any_of(story.others, named) ? "task_mismatch" : "task_not_found";
+  }
+  return story.started->lease_owner == job.owner ? "" : "lease_owner_mismatch";
 }
 
 }  // namespace
@@ -167,7 +215,6 @@ void Shard::claim(Cell& cell, ClaimTaskJob&& job) {
   lease.expires_at = now + task_lease;
   lease.held = true;
   lease.expired = false;
-  lease.heard.clear();
   lease.news = false;
   lease.seen = state.last_sequence;
   lease.about = {.habit = job.habit};
@@ -267,6 +314,9 @@ std::optional<TaskAnswer> Shard::not_held(const Cell& cell, TaskWord word, const
       no.status = *told;
       return no;
     }
+    no.lease_owner = {};  // what is held is another task
+    no.lease_expires_at = {};
+    no.held = false;
     no.reason = cell.run.state.open()                         ? "task_not_leased"
                 : cell.run.state.closed_reason == "timed_out" ? "run_timed_out"
                                                               : "run_closed";
@@ -289,7 +339,7 @@ std::optional<TaskAnswer> Shard::not_held(const Cell& cell, TaskWord word, const
     return std::nullopt;
   }
   TaskLease& lease = found->second;
-  no.recorded = !lease.held && lease.heard == name_of(word, holder);
+  no.recorded = std::ranges::count(lease.heard, name_of(word, holder)) > 0;
   if (no.recorded) return no;
   if (lease.held && lease.expires_at <= now) {
     expire(lease, now);
@@ -317,7 +367,7 @@ bool Shard::complete_task(Cell& cell, Build& build, InFlight& record, const Comp
   if (engine::overtaken(cell.run.state, task) && lease.overtaken < most_overtaken) {
     // Heard, and set aside: the code runs again with what has come since. Nothing was decided.
     lease.overtaken += 1;
-    lease.heard = name_of(word_of(job), job.holder);
+    remember(lease.heard, name_of(word_of(job), job.holder));
     give_up(lease, build.now);
     TaskAnswer heard = about(cell);
     heard.recorded = true;
@@ -362,7 +412,7 @@ void Shard::fail_task(Cell& cell, const FailTaskJob& job) {
   if (auto no = not_held(cell, TaskWord::failed, job.holder, now)) return job.reply(*std::move(no));
   TaskLease& lease = task_leases_.at(cell.run.id);
   lease.failures += 1;
-  lease.heard = name_of(TaskWord::failed, job.holder);
+  remember(lease.heard, name_of(TaskWord::failed, job.holder));
   give_up(lease, now + pause_after(lease.failures));
   TaskAnswer answer = about(cell);
   answer.recorded = true;
@@ -474,7 +524,7 @@ std::string Shard::misreported(const Cell& cell, const OpenActivity& activity, c
 
 // An attempt that does not run: has there ever been one?
 void Shard::beat_unrecorded(const Cell& cell, HeartbeatJob job, HeartbeatAnswer answer) {
-  if (answer.recorded || !cell.run.state.open()) return job.answer(std::move(answer));
+  if (answer.recorded) return job.answer(std::move(answer));
   parts_.reader.post(
       [this, run = cell.run.id, job = std::move(job), answer = std::move(answer)]() mutable {
         const auto loaded = parts_.store.load_run(run);
@@ -504,24 +554,18 @@ void Shard::finish_unrecorded(const Cell& cell, FinishActivityJob job, std::stri
     if (!*loaded) return job.answer(AttemptAnswer{false, "task_not_found"});
     const auto events = store::events_of((*loaded)->commits);
     if (!events) return job.answer(events.error());
-    const AttemptId& attempt = job.outcome.attempt_id;
+    const AttemptStory story = story_of(job.outcome.attempt_id, *events);
+    if (!story.started) return job.answer(AttemptAnswer{false, "attempt_not_found"});
     const bool failed = std::holds_alternative<history::Failure>(job.outcome.outcome);
-    bool known = false;
-    for (const Event& event : *events) {
-      const auto by = [&]<typename E>(const E& e) {
-        if constexpr (requires { e.attempt_id; }) {
-          if (e.attempt_id == attempt) known = true;
-          return e.attempt_id == attempt && (failed ? std::same_as<E, ActivityFailed> ||
-                                                          std::same_as<E, ActivityRetryScheduled>
-                                                    : std::same_as<E, ActivityCompleted>);
-        }
-        return false;
-      };
-      if (std::visit(by, static_cast<const history::AnyEvent&>(event.body))) {
-        return job.answer(AttemptAnswer{.recorded = true, .then = std::move(then)});
-      }
+    const bool completed = story.end && std::holds_alternative<ActivityCompleted>(story.end->body);
+    if (!story.end || completed == failed) return job.answer(AttemptAnswer{false, reason});
+    if (auto no = misrepeated(story, run, job); !no.empty()) {
+      return job.answer(AttemptAnswer{false, std::move(no)});
     }
-    job.answer(AttemptAnswer{false, known ? reason : "attempt_not_found"});
+    job.answer(
+        AttemptAnswer{.recorded = true,
+                      .retried = std::holds_alternative<ActivityRetryScheduled>(story.end->body),
+                      .then = std::move(then)});
   });
 }
 

@@ -1,5 +1,6 @@
 #include "engine/given.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -136,6 +137,21 @@ TEST(Limits, WhatComesOneByOneIsNotedAsItPassesFourFifths) {
     notes.push_back(story.decision().nearly_full.size());
   }
   EXPECT_THAT(notes, ElementsAre(0, 0, 0, 1, 0));
+}
+
+TEST(Limits, ABurstOfSignalsIsNotTheCodesFault) {
+  std::vector<Told> events{workflow_started("invoice"), condition_wait_opened("w1")};
+  std::vector<engine::WorkflowCommand> commands;
+  for (int n = 1; n <= 3; ++n) {
+    const auto id = fmt::format("s{}", n);
+    events.emplace_back(signal_received(id, "paid", command(fmt::format("c{}", n), n)));
+    commands.emplace_back(engine::TakeSignal{SignalId{id}});
+  }
+  commands.emplace_back(record_side_effect("1"));
+  auto story = given(std::move(events));
+  story.with(only(&Limits::events_per_task, 2)).when(workflow_task(commands), at("09:00"));
+  EXPECT_EQ(story.state().status, history::RunStatus::waiting);
+  EXPECT_TRUE(story.state().signals.empty());
 }
 
 TEST(Limits, CallersFillARunUpToo) {

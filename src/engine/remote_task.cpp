@@ -49,6 +49,25 @@ std::optional<ResumedBy> news_in(const EventBody& body) {
   return std::nullopt;
 }
 
+// The same for code that waits for a condition, which any signal may satisfy and its timeout ends.
+std::optional<ResumedBy> news_for_condition(const EventBody& body, const RunState& state) {
+  const auto about = [](ResumedBy by, const history::OpenCondition& wait) {
+    by.condition_wait = wait.id;
+    by.step = wait.step;
+    return std::optional{std::move(by)};
+  };
+  if (const auto* signal = std::get_if<SignalReceived>(&body)) {
+    ResumedBy by{"workflow_signal", history::type_name(body), signal->signal_id.str()};
+    by.command_id = signal->command.id;
+    return about(std::move(by), state.conditions.front());
+  }
+  auto by = news_in(body);
+  const auto fired =
+      std::ranges::find(state.conditions, true, &history::OpenCondition::timeout_fired);
+  if (!by || by->kind != "timer" || fired == state.conditions.end()) return by;
+  return about(*std::move(by), *fired);
+}
+
 // The code's own steps that have not ended, but for those of groups.
 std::vector<std::int64_t> pending_steps(const RunState& state) {
   std::vector<std::int64_t> steps;
@@ -148,8 +167,11 @@ class Placing {
     return add_unless_pending(c, state_.activities, same, "activity '" + c.activity_type + "'");
   }
   Result<void> take(StartTimer& c) {
-    const auto same = [](const OpenTimer& open) { return open.kind.empty(); };
-    return add_unless_pending(c, state_.timers, same, "a timer");
+    const auto same = [&](const OpenTimer& open) {
+      return open.kind.empty() && open.delay_seconds == c.delay_seconds;
+    };
+    return add_unless_pending(c, state_.timers, same,
+                              fmt::format("a timer of {} s", c.delay_seconds));
   }
   Result<void> take(StartChild& c) {
     const auto& type = c.definition.workflow_type;
@@ -281,7 +303,8 @@ RemoteTask remote_task(const Run& run, std::span<const Event> history, std::int6
     const auto* signal = std::get_if<SignalReceived>(&event->body);
     only_updates &= signal ? !signal_matters(state, signal->name)
                            : is_about_updates(event->body) && !(applied && waits);
-    if (!task.resumed_by) task.resumed_by = news_in(event->body);
+    if (task.resumed_by) continue;
+    task.resumed_by = waits ? news_for_condition(event->body, state) : news_in(event->body);
   }
   for (auto event = history.rbegin(); waits && event != history.rend(); ++event) {
     const auto* opened = std::get_if<ConditionWaitOpened>(&event->body);

@@ -16,13 +16,17 @@ enum class WorkerHabit {
   native,
 };
 
-// What ended last of what the code waited for, for whoever wants to know.
+// What came last of what the code waited for, for whoever wants to know.
 struct ResumedBy {
-  std::string_view kind;  // activity_execution, timer, child_workflow_run
+  std::string_view kind;  // activity_execution, timer, child_workflow_run, workflow_signal
   std::string_view event_type;
   std::string id;
   AttemptId attempt_id = {};  // of an activity
   RunId child_run_id = {};    // of a child; then the id is its call's
+  CommandId command_id = {};  // of a signal
+  // What it came for, if that is a condition: the wait, and its step.
+  WaitId condition_wait = {};
+  std::int64_t step = 0;
   friend bool operator==(const ResumedBy&, const ResumedBy&) = default;
 };
 

@@ -138,6 +138,27 @@ TEST(RemoteTaskNews, NamesWhatEndedLastOfWhatTheCodeHasNotSeen) {
   EXPECT_EQ(named(last - 3, all - 3), "nothing");
 }
 
+TEST(RemoteTaskNews, NamesTheConditionThatASignalOrItsTimeoutCameFor) {
+  const auto by_of = [](const Story& story) {
+    return *engine::remote_task(story.run(), story.events(), 0, WorkerHabit::repeats_itself)
+                .resumed_by;
+  };
+  const auto signalled = by_of(given(
+      run_with(condition_wait_opened("w1"), signal_received("s1", "paid", command("c7", 7)))));
+  EXPECT_EQ(signalled.kind, "workflow_signal");
+  EXPECT_EQ(signalled.id, "s1");
+  EXPECT_EQ(signalled.command_id, CommandId{"c7"});
+  EXPECT_EQ(signalled.condition_wait, WaitId{"w1"});
+
+  auto waits = condition_wait_opened("w1");
+  auto timeout = timer_scheduled("t1", 60s);
+  timeout.kind = "condition_timeout";
+  timeout.wait = "w1";
+  const auto timed_out = by_of(given(run_with(waits, timeout, timer_fired("t1"))));
+  EXPECT_EQ(timed_out.kind, "timer");
+  EXPECT_EQ(timed_out.condition_wait, WaitId{"w1"});
+}
+
 // ---- steps
 
 TEST(RemoteTaskSteps, NewOnesFollowTheRunsLast) {
@@ -182,10 +203,12 @@ TEST(RemoteTaskPending, OfAnotherTypeMeansThatTheCodeHasChanged) {
   EXPECT_EQ(asks(activity, to_repeater(activity), {schedule_activity("ship")}),
             Lines({"refused: run run1: step 1 is pending, and is not activity 'ship'"}));
   EXPECT_EQ(asks(activity, to_repeater(activity), {start_timer(60s)}),
-            Lines({"refused: run run1: step 1 is pending, and is not a timer"}));
+            Lines({"refused: run run1: step 1 is pending, and is not a timer of 60 s"}));
   const auto timer = given(run_with(timer_scheduled("t1", 60s)));
   EXPECT_EQ(asks(timer, to_repeater(timer), {start_child()}),
             Lines({"refused: run run1: step 1 is pending, and is not child 'payment'"}));
+  EXPECT_EQ(asks(timer, to_repeater(timer), {start_timer(7s)}),
+            Lines({"refused: run run1: step 1 is pending, and is not a timer of 7 s"}));
   const auto child = given(run_with(child_scheduled("k1"), child_run_started("k1", "run9")));
   EXPECT_EQ(asks(child, to_repeater(child), {start_child("refund")}),
             Lines({"refused: run run1: step 1 is pending, and is not child 'refund'"}));

@@ -27,7 +27,7 @@ class WorkflowTask {
       if (over_limit_) break;
       if (closed_) return no("a command follows the one that closed it");
       DW_TRY_VOID(std::visit(*this, command));
-      check("history_transaction_size", static_cast<std::int64_t>(all_.events.size()),
+      check("history_transaction_size", static_cast<std::int64_t>(all_.events.size()) - taken_,
             limits_.events_per_task);
     }
     // Closing removed the workflow task already; parking does it here.
@@ -210,6 +210,7 @@ class WorkflowTask {
     }
     applied_.push_back(c.signal_id);
     all_.events.emplace_back(SignalApplied{c.signal_id, {}, {}});
+    ++taken_;
     return {};
   }
 
@@ -575,6 +576,7 @@ class WorkflowTask {
   std::int64_t steps_;
   bool closed_;
   bool over_limit_ = false;
+  std::int64_t taken_ = 0;  // signals that came by themselves: no burst of them is the code's fault
   Opened opened_;
   std::optional<std::optional<Value>> memo_;        // once this batch has changed it
   std::optional<std::optional<Value>> attributes_;  // likewise

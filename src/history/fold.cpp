@@ -150,7 +150,7 @@ class Apply {
       *bound = e.timer_id;
     }
     s.timers.push_back({e.timer_id, e.step, later(event.recorded_at, e.delay_seconds), e.task,
-                        e.kind, e.wait, e.group});
+                        e.kind, e.wait, e.group, e.delay_seconds});
     return {};
   }
   Result<void> operator()(const TimerFired& e) {

@@ -71,6 +71,7 @@ struct OpenTimer {
   std::string kind;  // empty, condition_timeout, signal_timeout
   std::string wait;
   GroupPath group = {};
+  Seconds delay_seconds = 0;  // as it was asked for
   friend bool operator==(const OpenTimer&, const OpenTimer&) = default;
 };
 

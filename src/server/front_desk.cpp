@@ -215,6 +215,9 @@ std::optional<Answer> FrontDesk::misread(const Request& request, std::optional<V
         {{"accepted_content_types", Value::Array{"application/json", "application/*+json"}}});
   }
   const auto malformed = [](const Error& error) {
+    if (error.code == ErrorCode::integer_overflow) {
+      return invalid({{"body", Value::Array{error.message}}});
+    }
     return refusal(400, "malformed_json", "the body is not valid JSON",
                    {{"json_error", error.message}});
   };

@@ -27,7 +27,7 @@ struct Call {
   std::optional<std::weak_ptr<const void>> client = {};  // expires when the caller hangs up
   Caller caller = {};
   bool is_event = false;  // from outside: it may not know what its target names its arguments
-  Stay stay = {};  // of who makes something, until that is answered
+  Stay stay = {};         // of who makes something, until that is answered
 
   Operation operation() const { return match.route->operation; }
   std::optional<std::string> parameter(std::string_view name) const {

@@ -175,6 +175,9 @@ TEST_F(AtTheDesk, ChecksSizeTypeAndSyntaxBeforeItAsksWho) {
   form.headers.pop_back();
   expect_refused(ask(form), 415, "unsupported_media_type");
   expect_refused(ask(post(approve, "{")), 400, "malformed_json");
+  const auto beyond = ask(post(approve, R"({"input":[18446744073709551616]})"));
+  EXPECT_EQ(beyond.status, 422) << "that is JSON, and more than we can keep";
+  EXPECT_THAT(beyond.body, HasSubstr("64 bits"));
   auto stranger = post(approve, "[1,");
   stranger.headers[0].value = "Bearer x";
   expect_refused(ask(stranger), 400, "malformed_json");

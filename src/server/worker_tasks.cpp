@@ -67,6 +67,13 @@ void write_cause(JsonWriter& json, const dispatch::ClaimedTask& task) {
     }
     if (!by->attempt_id.empty()) json.field("activity_attempt_id", by->attempt_id.view());
     if (by->kind == "timer") json.field("timer_id", std::string_view{by->id});
+    if (!by->command_id.empty()) json.field("workflow_command_id", by->command_id.view());
+    if (!by->condition_wait.empty()) {
+      json.field("workflow_wait_kind", "condition")
+          .field("open_wait_id", by->condition_wait.view())
+          .field("condition_wait_id", by->condition_wait.view())
+          .field("workflow_sequence", by->step);
+    }
     if (!by->child_run_id.empty()) {
       json.field("child_call_id", std::string_view{by->id})
           .field("child_workflow_run_id", by->child_run_id.view());
@@ -77,7 +84,9 @@ void write_cause(JsonWriter& json, const dispatch::ClaimedTask& task) {
         .field("signal_name", std::string_view{task.signal->name});
     write_envelope(json.key("signal_arguments"), task.signal->arguments);
     json.field("signal_wait_id", task.wait->id.view())
+        .field("workflow_command_id", task.signal->command.id.view())
         .field("workflow_wait_kind", "signal")
+        .field("open_wait_id", task.wait->id.view())
         .field("workflow_sequence", task.wait->step)
         .field("resume_source_kind", "workflow_signal")
         .field("resume_source_id", task.signal->id.view());
@@ -282,7 +291,7 @@ Answer activity_answer(const dispatch::ClaimedActivity& work) {
 }
 
 Result<Answer> history_page(const store::LoadedRun& run, HistoryPage page, HistoryWish wish) {
-  constexpr std::size_t usual_page = 1000;
+  constexpr std::size_t usual_page = 500;
   const auto most = wish.page_size > 0 ? static_cast<std::size_t>(wish.page_size) : usual_page;
   history::Renderer renderer{run.row.run_id, history::Reader::worker};
   std::vector<std::string> events;

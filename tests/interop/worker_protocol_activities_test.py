@@ -191,7 +191,7 @@ class Activities(WireTest):
         before = self.history(task["run_id"])
         for events in native, by_hand:
             attempt = events[-1]["payload"]["activity_attempt"]
-            late = {"task_id": attempt["task_id"], "activity_attempt_id": attempt["id"], "lease_owner": "w1"}
+            late = {"task_id": attempt["task_id"], "activity_attempt_id": attempt["id"], "lease_owner": attempt["lease_owner"]}
             self.ended(self.tell(late, "complete", {"result": "other"}), late)  # told again how it ended
             self.ignored(self.tell(late, "fail", {"failure": {"message": "no"}}), "stale_attempt")
             self.says(self.tell(late, "heartbeat"), 200, heartbeat_recorded=False, can_continue=False)
