@@ -125,6 +125,7 @@ class RebuildPass {
   Result<void> rebuild_run(ToldRun told) {
     engine::Run& run = told.run;
     const auto row = DW_TRY(tools_.store.find_run(run.id));
+    if (row) run.answered = row->answered;  // what workers were told is in no event
     DW_TRY_VOID(count_refused_commands(run));
     remember(told);
     name_workflow_task(told, row);

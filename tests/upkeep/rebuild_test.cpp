@@ -1,5 +1,6 @@
 // Rows are disposable: whatever is left of a store but its truth, the rest follows from it.
 #include "upkeep/rebuild.hpp"
+#include "engine/receipts.hpp"
 #include "engine/tasks.hpp"
 #include "picture.hpp"
 #include "store/sqlite/sqlite_store.hpp"
@@ -176,6 +177,22 @@ TEST_F(Rebuild, ARowThatIsWrongIsFoundAndPutRight) {
   EXPECT_EQ(report.runs.rebuilt, 2);
   EXPECT_EQ(difference(before, picture_of(store_, now_)), "");
   EXPECT_EQ(rebuilt(store_, now_, drifted).runs_matched, 0);
+}
+
+TEST_F(Rebuild, WhatWorkersWereAnsweredIsNoMistakeAndStays) {
+  store::RunRow row = some_row(true);
+  row.answered = engine::with_receipt({}, "completed task 1 by w1", row.status);
+  store::Transition transition;
+  transition.runs = {row};
+  write(std::move(transition));
+  EXPECT_EQ(rebuilt(store_, now_, {.needs_rebuild = true}).runs_matched, 0);
+
+  store::RunRow wrong = row;
+  wrong.last_sequence += 3;
+  transition.runs = {wrong};
+  write(std::move(transition));
+  EXPECT_EQ(rebuilt(store_, now_).runs.rebuilt, 1);
+  EXPECT_EQ(store_.find_run(row.run_id).value()->answered, row.answered);
 }
 
 TEST_F(Rebuild, AnInstanceThatPointsAtTheWrongRunIsPutRight) {
