@@ -1,10 +1,12 @@
 // A thread that has run out of work may look for more for a moment before it goes to sleep. Where
 // calls follow one another, to fall asleep and be woken costs more than to look: on a virtual
 // machine, whose idle cores halt, several times more (docs/decisions/0021). It looks again and
-// again only while work has lately come within that moment; a thread with something to do now and
-// then looks once and sleeps. While it looks, everybody else who is ready to run goes first.
+// again only while work has come within that moment twice in a row: a lone request makes a thread
+// wait once for others who do their part of it, and then there is nothing for a while. While it
+// looks, everybody else who is ready to run goes first.
 #pragma once
 #include <chrono>
+#include <cstdint>
 #include <thread>
 
 namespace dw::dispatch {
@@ -21,17 +23,17 @@ class Vigil {
     began_ = Clock::now();
     for (;;) {
       if (found()) return true;
-      if (!worth_it_ || Clock::now() - began_ >= longest_) return false;
+      if (in_time_ < 2 || Clock::now() - began_ >= longest_) return false;
       std::this_thread::yield();
     }
   }
   // Somebody woke the thread: had it looked, would it have found the work in time?
-  void woken() { worth_it_ = Clock::now() - began_ < longest_; }
+  void woken() { in_time_ = Clock::now() - began_ < longest_ ? in_time_ + 1 : 0; }
 
  private:
   const typename Clock::duration longest_;
   typename Clock::time_point began_{};
-  bool worth_it_ = false;
+  std::int64_t in_time_ = 0;  // in a row
 };
 
 }  // namespace dw::dispatch

@@ -26,23 +26,29 @@ int looks(Vigil<ToldTime>& vigil) {
   return count;
 }
 
-TEST(Vigil, LooksAgainOnlyAfterItWasWokenSoon) {
+TEST(Vigil, LooksAgainOnlyAfterItWasWokenSoonTwice) {
   Vigil<ToldTime> vigil{500us};
-  EXPECT_EQ(looks(vigil), 1);
-  ToldTime::at += 399us;
-  vigil.woken();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(looks(vigil), 1);
+    ToldTime::at += 399us;
+    vigil.woken();
+  }
   EXPECT_EQ(looks(vigil), 5);
   vigil.woken();  // it looked for nothing, and slept
-  EXPECT_EQ(looks(vigil), 1);
-  ToldTime::at += 400us;
-  vigil.woken();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(looks(vigil), 1) << "twice in a row";
+    ToldTime::at += i == 1 ? 400us : 399us;
+    vigil.woken();
+  }
   EXPECT_EQ(looks(vigil), 1);
 }
 
 TEST(Vigil, GoesOnLookingWhileItFindsSomething) {
   Vigil<ToldTime> vigil{500us};
-  EXPECT_FALSE(vigil.keep([] { return false; }));
-  vigil.woken();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(vigil.keep([] { return false; }));
+    vigil.woken();
+  }
   for (int i = 0; i < 3; ++i) {
     int count = 0;
     EXPECT_TRUE(vigil.keep([&] { return ++count == 3; }));
