@@ -105,9 +105,8 @@ void print(const upkeep::RebuildReport& report, bool dry_run) {
 
 std::vector<RetentionPart> parts_of(store::Store& store, const RetentionOptions& options,
                                     Timestamp now) {
-  RetentionQuestion asked{.days = options.retention_days,
-                          .ns = namespace_of(options.ns),
-                          .limit = options.limit};
+  RetentionQuestion asked{
+      .days = options.retention_days, .ns = namespace_of(options.ns), .limit = options.limit};
   for (const auto& run : options.run_ids) asked.run_ids.emplace_back(run);
   return retention_parts(store, asked, now);
 }
@@ -255,10 +254,14 @@ int prune_history(const RetentionOptions& options) {
   OwnStore own{options.store};
   const auto tools = own.tools();
   upkeep::RetentionReport report;
-  for (auto& part : parts_of(own.store(), options, tools.now)) {
-    part.scope.limit = options.limit - static_cast<std::size_t>(report.pruned);
-    if (part.scope.limit == 0) break;
-    add_to(report, unwrap(upkeep::retention_pass(tools, part.scope)));
+  auto parts = parts_of(own.store(), options, tools.now);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    // What is left is shared, so that no namespace waits for ever behind one with many.
+    const auto left = options.limit - static_cast<std::size_t>(report.pruned);
+    const auto sharing = parts.size() - i;
+    parts[i].scope.limit = (left + sharing - 1) / sharing;
+    if (parts[i].scope.limit == 0) break;
+    add_to(report, unwrap(upkeep::retention_pass(tools, parts[i].scope)));
   }
   if (options.json) {
     fmt::print("{}\n", to_json(report));

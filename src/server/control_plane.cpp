@@ -485,12 +485,11 @@ void ControlPlane::close(const Call& call, engine::CloseCommand::Kind kind, Repl
   if (!fields.fine()) return reply(fields.errors());
   if_there(call, std::move(reply),
            [this, call = call.without_body(), command = std::move(command)](const Reply& tell) {
-             parts_.dispatch.close(
-                 instance_of(call), command,
-                 [call, tell](Result<engine::CommandOutcome> outcome) {
-                   if (!outcome) return tell(failed(outcome.error(), call));
-                   tell(with_reason(call, *outcome));
-                 });
+             parts_.dispatch.close(instance_of(call), command,
+                                   [call, tell](Result<engine::CommandOutcome> outcome) {
+                                     if (!outcome) return tell(failed(outcome.error(), call));
+                                     tell(with_reason(call, *outcome));
+                                   });
            });
 }
 

@@ -148,12 +148,11 @@ Answer start_answer(StartFacts facts, const std::optional<dispatch::ExistingRun>
   std::ranges::move(limit_facts(outcome), std::back_inserter(about));
   const bool taken = outcome.outcome == "rejected_duplicate";
   about.emplace_back(
-      "message",
-      taken ? fmt::format("workflow '{}' has been started before; pick another id, or "
-                          "duplicate_policy use-existing while it is open",
-                          facts.id)
-            : fmt::format("workflow '{}' was not started: {}", facts.id,
-                          words_of_rejection(outcome.rejection_reason)));
+      "message", taken ? fmt::format("workflow '{}' has been started before; pick another id, or "
+                                     "duplicate_policy use-existing while it is open",
+                                     facts.id)
+                       : fmt::format("workflow '{}' was not started: {}", facts.id,
+                                     words_of_rejection(outcome.rejection_reason)));
   return {status_of_rejection(outcome.rejection_reason), std::move(about)};
 }
 

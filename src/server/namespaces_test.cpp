@@ -143,9 +143,8 @@ TEST_F(StorageOfNamespaces, WhatANamespaceHadLeavesWithIt) {
 }
 
 TEST_F(StorageOfNamespaces, OneStaysForWhatWasBeingMadeWhileItWasRemoved) {
-  answer_to([&](Reply reply) {
-    namespaces.create(about("", R"({"name":"shop"})"), std::move(reply));
-  });
+  answer_to(
+      [&](Reply reply) { namespaces.create(about("", R"({"name":"shop"})"), std::move(reply)); });
   Stay starting = namespaces.guests().enter("shop");
   std::optional<Answer> removed;
   namespaces.remove(about("shop"), [&](Answer answer) { removed = std::move(answer); });

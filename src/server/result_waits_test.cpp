@@ -27,8 +27,8 @@ class WaitingForResults : public ::testing::Test {
   void cancel() { decided.commit(run, engine::decide_close(run, {}, decided.now()).decision); }
   void ask(const std::string& query = "wait_seconds=60") {
     Call call;
-    call.match = match("GET", *parse_path("/api/workflows/order-1/runs/" + run.id.str() +
-                                          "/result?" + query));
+    call.match = match(
+        "GET", *parse_path("/api/workflows/order-1/runs/" + run.id.str() + "/result?" + query));
     call.ns = Namespace{"default"};
     call.query = query;
     waits.serve(call, [this](const Answer& answer) {

@@ -21,7 +21,7 @@ Value* find_in(Value::Map& map, std::string_view key) {
   return nullptr;
 }
 
-// What is in the envelope, instead of it.
+// The arguments in the envelope, instead of it.
 std::optional<Value> out_of_envelope(const Value& envelope, const std::string& path,
                                      Value::Map& errors) {
   const Payload payload = read_envelope(envelope, path, errors);
@@ -34,7 +34,9 @@ std::optional<Value> out_of_envelope(const Value& envelope, const std::string& p
     return no("is stored elsewhere; a schedule keeps its arguments itself, so send them in full");
   }
   auto value = decode(payload);
-  return value ? std::optional{*std::move(value)} : no(value.error().message);
+  if (!value) return no(value.error().message);
+  if (!value->if_array()) return no(no_list_inside);
+  return *std::move(value);
 }
 
 void take_over(std::vector<schedule::ChangeProblem>& problems, const Value::Map& errors) {

@@ -87,6 +87,15 @@ TEST_F(TellingSchedules, ArgumentsInAnEnvelopeAreTakenOut) {
   EXPECT_EQ(to_json(*decode(started.arguments)), R"([{"warehouse":"west-1"},25])");
 }
 
+TEST_F(TellingSchedules, AnEnvelopeHoldsAListOfArguments) {
+  for (const Value& one : {Value{"ada"}, Value{}}) {
+    Value::Map body = hourly("nightly");
+    body.back().second =
+        Value::Map{{"workflow_type", "report"}, {"input", envelope_of(*encode(one))}};
+    expect_refused(ask(Operation::create_schedule, {}, std::move(body)), 422, "validation_failed");
+  }
+}
+
 // ---- namespaces
 
 // proves: S-104, S-105, S-106

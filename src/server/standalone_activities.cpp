@@ -125,10 +125,9 @@ void StandaloneActivities::answer_start(const Call& call, const InstanceId& id,
         fmt::format("activity '{}' has been started before; pick another id", id.view())));
   }
   if (!outcome.accepted) {
-    Answer no = not_started(
-        id, outcome.rejection_reason,
-        fmt::format("activity '{}' was refused: {}", id.view(),
-                    words_of_rejection(outcome.rejection_reason)));
+    Answer no = not_started(id, outcome.rejection_reason,
+                            fmt::format("activity '{}' was refused: {}", id.view(),
+                                        words_of_rejection(outcome.rejection_reason)));
     std::ranges::move(limit_facts(outcome), std::back_inserter(no.body));
     return reply(std::move(no));
   }

@@ -15,6 +15,7 @@ import socket
 import ssl
 import subprocess
 import tempfile
+import time
 import unittest
 import urllib.error
 import urllib.request
@@ -415,8 +416,9 @@ class DevServer(unittest.TestCase):
         def samples() -> list:
             with urllib.request.urlopen(request, timeout=30) as answer:
                 return json.load(answer)["workflows"]
+        patience = time.monotonic() + 60
         while not samples():  # they come right after the lines, the schedule first
-            pass
+            self.assertLess(time.monotonic(), patience, "no sample has been started")
         for line, shown in zip(suggested, ("sample-order-1", "sample-order-1", "sample-orders"), strict=True):
             ended = subprocess.run(shlex.split(line), env=clean_environment(HOME=str(self.directory)),
                                    capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
