@@ -38,6 +38,7 @@ Outcome<Exit> run_start(Task& task);
 Outcome<Exit> run_describe(Task& task);
 Outcome<Exit> run_watch(Task& task);
 Outcome<Exit> run_list(Task& task);
+Outcome<Exit> run_list_runs(Task& task);
 Outcome<Exit> run_history(Task& task);
 Outcome<Exit> run_history_export(Task& task);
 Outcome<Exit> run_cancel(Task& task);

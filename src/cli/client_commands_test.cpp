@@ -66,6 +66,20 @@ TEST(ClientCommand, SearchAttributesHaveALineEach) {
               StartsWith("Namespace: default\nName        Type     Source\nWorkflowId  keyword"));
 }
 
+TEST(ClientCommand, RunsAreAllOfThemInTheOrderTheyBegan) {
+  ClientStory story;
+  story
+      .answers(R"({"run_count":3,"runs":[{"run_id":"r2"},{"run_id":"r3"}],"next_page_token":"p"})")
+      .answers(R"({"run_count":3,"runs":[{"run_id":"r1"}],"next_page_token":null})");
+  const Ran ran = story.run({"workflow:list-runs", "w", "--json"});
+  const Value document = ran.document();
+  std::vector<std::string> ids;
+  for (const Value& run : list_of(document, "runs")) ids.push_back(text_of(run, "run_id"));
+  EXPECT_THAT(ids, ElementsAre("r1", "r2", "r3"));
+  EXPECT_EQ(text_of(document, "next_page_token"), "");
+  EXPECT_THAT(story.sent[1].target, HasSubstr("next_page_token=p"));
+}
+
 TEST(ClientCommand, AllPagesAreTurnedWhenAskedFor) {
   ClientStory story;
   story.answers(two_workflows)

@@ -140,6 +140,25 @@ Outcome<Exit> run_list(Task& task) {
   return Exit::success;
 }
 
+// The server tells of the newest first, each page in the order they began.
+Outcome<Exit> run_list_runs(Task& task) {
+  Request request = DW_TRY(request_of(task));
+  const std::string first = request.target;
+  Value all = DW_TRY(answer_to(task, request));
+  Value::Array runs = list_of(all, "runs");
+  for (std::string token = text_of(all, "next_page_token"); !token.empty();) {
+    request.target = with_parameter(first, "next_page_token", token);
+    const Value page = DW_TRY(answer_to(task, request));
+    const Value::Array earlier = list_of(page, "runs");
+    runs.insert(runs.begin(), earlier.begin(), earlier.end());
+    token = text_of(page, "next_page_token");
+  }
+  set_entry(all, "runs", std::move(runs));
+  set_entry(all, "next_page_token", Value{});
+  show_answer(task, all);
+  return Exit::success;
+}
+
 Outcome<Exit> run_history(Task& task) {
   const Value answer = DW_TRY(HistoryReader{task}.read());
   const bool printed =

@@ -131,7 +131,8 @@ Command list_runs_command() {
                                {"Started", "started_at"},
                                {"Closed", "closed_at"}}},
           .examples = {"dw workflow:list-runs order-42",
-                       "dw workflow:list-runs order-42 --output=jsonl"}};
+                       "dw workflow:list-runs order-42 --output=jsonl"},
+          .run = run_list_runs};
 }
 
 Command history_command() {
