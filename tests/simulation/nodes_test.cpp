@@ -44,10 +44,15 @@ class Sum {
   int sum_ = 0;
 };
 
+int doubled_later() {
+  return dw::activity(twice, *dw::await(put, 720h));
+}
+
 Registry all_code() {
   Registry registry;
   registry.activity("twice", twice);
   registry.workflow("doubled", doubled);
+  registry.workflow("doubled_later", doubled_later).signal(put);
   registry.workflow<Sum>("sum").signal(put).query("sum", &Sum::sum);
   registry.freeze();
   return registry;
@@ -225,6 +230,28 @@ TEST_F(TwoNodes, AnAttemptThatTakesLongerThanItsLeaseStaysWithItsHolder) {
   a->hands.finish();
   pass(1s);
   EXPECT_EQ(result(), 42);
+}
+
+// Seed 1092: what it remembered had no such activity, so that it asked for no row, and went by history.
+TEST_F(TwoNodes, WhoWasAwayAsksForTheRowOfAnAttemptItHasNotHeardOf) {
+  auto a = node("a");
+  auto b = node("b");
+  std::optional<dispatch::StartReply> begun;
+  auto command = start_of("doubled", 0);
+  command.workflow_type = "doubled_later";
+  command.declared = registry_.find_workflow("doubled_later")->snapshot;
+  command.arguments = detail::arguments_of();
+  (*b)->start(std::move(command), into(begun));
+  pass(1s);
+  signal(*a, 21);
+  ASSERT_EQ(a->hands.busy.size(), 1u);
+  pass(lease + 2s);
+  const auto tasks = disk_.due_tasks(std::nullopt, clock_.now(), 10).value();
+  ASSERT_EQ(tasks.size(), 1u);
+  ASSERT_GT(tasks.front().lease_expires_at, clock_.now()) << "a has renewed it";
+  (*b)->deliver(tasks.front(), [] {});
+  pass(1s);
+  EXPECT_TRUE(b->hands.busy.empty());
 }
 
 TEST_F(TwoNodes, WhoWasTakenForDeadReportsToNobody) {
