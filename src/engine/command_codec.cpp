@@ -1,5 +1,6 @@
 #include "engine/command_codec.hpp"
 
+#include "core/avro_codec.hpp"
 #include "core/json_writer.hpp"
 #include "core/payload_blob.hpp"
 #include "engine/command_fields.hpp"
@@ -193,8 +194,13 @@ class CommandReader {
         codec->if_string()->empty()) {
       return wrong(key, "must be a payload: {\"codec\":…,\"blob\":…}");
     }
-    auto payload = payload_from_blob(*codec->if_string(), *blob->if_string());
+    // What gets in, workers of any language must be able to read in every replay.
+    if (*codec->if_string() != avro_codec) return wrong(key, "must be a payload of codec avro");
+    auto payload = payload_from_blob(avro_codec, *blob->if_string());
     if (!payload) return wrong(key, fmt::format("is no payload: {}", payload.error().message));
+    if (const auto sound = check_avro(payload->bytes); !sound) {
+      return wrong(key, fmt::format("is no payload: {}", sound.error().message));
+    }
     out = *std::move(payload);
   }
   void get(std::string_view key, Value& v, Value& out) {

@@ -2,6 +2,7 @@
 
 #include "core/arbitrary_value.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -25,8 +26,8 @@ std::string complaint_about(std::string_view json) {
   return read.error().message;
 }
 
-const Payload seven{std::string{avro_codec}, "\x07"};
-const Payload list{std::string{json_codec}, "[1]"};
+const Payload seven = *encode(Value{7});
+const Payload list = *encode(Value::Array{1});
 const history::Failure declined{"app::Declined", "app.declined", "no funds", true, list, 51,
                                 "shop.cpp:7"};
 
@@ -68,7 +69,7 @@ std::vector<Spelling> one_of_each_command() {
       R"("connection":"fast","queue":"bills"})";
   const std::string failure_json =
       R"("failure":{"class":"app::Declined","type":"app.declined","message":"no funds",)"
-      R"("non_retryable":true,"properties":{"codec":"json","blob":"[1]"},"code":51,)"
+      R"("non_retryable":true,"properties":{"codec":"avro","blob":"wwHioz3/VYAiNwwCBAIA"},"code":51,)"
       R"("stack_trace":"shop.cpp:7"})";
   const Value::Map note{{"note", "x"}};
 
@@ -76,16 +77,16 @@ std::vector<Spelling> one_of_each_command() {
       {"ScheduleActivity",
        ScheduleActivity{1, "charge", seven, "fast", "bills", policy, path, true},
        R"({"type":"schedule_activity","step":1,"activity_type":"charge",)"
-       R"("arguments":{"codec":"avro","blob":"Bw=="},"connection":"fast","queue":"bills",)" +
+       R"("arguments":{"codec":"avro","blob":"wwHioz3/VYAiNwQO"},"connection":"fast","queue":"bills",)" +
            policy_json + "," + path_json + R"(,"local":true})"},
       {"StartTimer", StartTimer{2, 60, path},
        R"({"type":"start_timer","step":2,"delay_seconds":60,)" + path_json + "}"},
       {"RecordSideEffect", RecordSideEffect{3, list},
-       R"({"type":"record_side_effect","step":3,"result":{"codec":"json","blob":"[1]"}})"},
+       R"({"type":"record_side_effect","step":3,"result":{"codec":"avro","blob":"wwHioz3/VYAiNwwCBAIA"}})"},
       {"HandleFailure", HandleFailure{FailureId{"f1"}, 4},
        R"({"type":"handle_failure","failure_id":"f1","step":4})"},
       {"CompleteWorkflow", CompleteWorkflow{seven},
-       R"({"type":"complete_workflow","output":{"codec":"avro","blob":"Bw=="}})"},
+       R"({"type":"complete_workflow","output":{"codec":"avro","blob":"wwHioz3/VYAiNwQO"}})"},
       {"FailWorkflow", FailWorkflow{"timeout", declined},
        R"({"type":"fail_workflow","category":"timeout",)" + failure_json + "}"},
       {"RecordVersion", RecordVersion{5, "new-tax", 2, -1, 3},
@@ -107,22 +108,22 @@ std::vector<Spelling> one_of_each_command() {
       {"TakeSignal", TakeSignal{SignalId{"s2"}}, R"({"type":"take_signal","signal_id":"s2"})"},
       {"ApplyUpdate", ApplyUpdate{UpdateId{"u1"}, 10, seven},
        R"({"type":"apply_update","update_id":"u1","step":10,)"
-       R"("result":{"codec":"avro","blob":"Bw=="}})"},
+       R"("result":{"codec":"avro","blob":"wwHioz3/VYAiNwQO"}})"},
       {"FailUpdate", FailUpdate{UpdateId{"u2"}, "timeout", declined},
        R"({"type":"fail_update","update_id":"u2","category":"timeout",)" + failure_json + "}"},
       {"StartChild",
        StartChild{11, whole_definition(), list, "bill-7", false,
                   history::ParentClosePolicy::terminate, 90, 80, policy, path},
        R"({"type":"start_child","step":11,)" + definition_json +
-           R"(,"arguments":{"codec":"json","blob":"[1]"},"instance_id":"bill-7",)"
+           R"(,"arguments":{"codec":"avro","blob":"wwHioz3/VYAiNwwCBAIA"},"instance_id":"bill-7",)"
            R"("policy":"terminate","execution_timeout_seconds":90,"run_timeout_seconds":80,)" +
            policy_json + "," + path_json + "}"},
       {"SignalChild", SignalChild{ChildCallId{"k1"}, CommandId{"c1"}, "hurry", list},
        R"({"type":"signal_child","call_id":"k1","command_id":"c1","name":"hurry",)"
-       R"("arguments":{"codec":"json","blob":"[1]"}})"},
+       R"("arguments":{"codec":"avro","blob":"wwHioz3/VYAiNwwCBAIA"}})"},
       {"ContinueAsNew", ContinueAsNew{12, whole_definition(), list},
        R"({"type":"continue_as_new","step":12,)" + definition_json +
-           R"(,"arguments":{"codec":"json","blob":"[1]"}})"},
+           R"(,"arguments":{"codec":"avro","blob":"wwHioz3/VYAiNwwCBAIA"}})"},
   };
 }
 
@@ -181,11 +182,11 @@ TEST(CommandCodecText, LeavesOutWhatIsAsUsual) {
   EXPECT_EQ(written({}), "[]");
   EXPECT_EQ(written({ScheduleActivity{1, "charge", list, {}, {}, {}}, StartTimer{2, 0}}),
             R"([{"type":"schedule_activity","step":1,"activity_type":"charge",)"
-            R"("arguments":{"codec":"json","blob":"[1]"}},)"
+            R"("arguments":{"codec":"avro","blob":"wwHioz3/VYAiNwwCBAIA"}},)"
             R"({"type":"start_timer","step":2,"delay_seconds":0}])");
   const auto usual =
       parse_commands(R"([{"type":"schedule_activity","step":1,"activity_type":"charge",)"
-                     R"("arguments":{"codec":"json","blob":"[1]"}}])");
+                     R"("arguments":{"codec":"avro","blob":"wwHioz3/VYAiNwwCBAIA"}}])");
   ASSERT_TRUE(usual);
   EXPECT_EQ(std::get<ScheduleActivity>(usual->front()).retry_policy, history::RetryPolicy{});
 }
@@ -221,16 +222,24 @@ TEST(CommandCodecText, RefusesWhatNoWorkerOfOursSends) {
   EXPECT_THAT(complaint_about(R"([{"type":"complete_workflow","output":)"
                               R"({"codec":"","blob":""}}])"),
               HasSubstr("'output'"));
+  // What others could not read again, they would be shown with every task.
+  for (const char* payload : {R"({"codec":"json","blob":"[1]"})", R"({"codec":"rot13","blob":""})",
+                              R"({"codec":"avro","blob":"AAAA"})"}) {
+    EXPECT_THAT(
+        complaint_about(fmt::format(R"([{{"type":"complete_workflow","output":{}}}])", payload)),
+        HasSubstr("'output'"));
+  }
   EXPECT_THAT(complaint_about(R"([{"type":"upsert_memo","step":1,"entries":[]}])"),
               HasSubstr("'entries'"));
-  EXPECT_THAT(complaint_about(R"([{"type":"start_child","step":1,"definition":)"
-                              R"({"workflow_type":"t"},"arguments":{"codec":"json","blob":"[]"},)"
-                              R"("instance_id":"not an id"}])"),
+  EXPECT_THAT(complaint_about(
+                  R"([{"type":"start_child","step":1,"definition":)"
+                  R"({"workflow_type":"t"},"arguments":{"codec":"avro","blob":"wwHioz3/VYAiNwQO"},)"
+                  R"("instance_id":"not an id"}])"),
               HasSubstr("'instance_id'"));
-  EXPECT_THAT(
-      complaint_about(R"([{"type":"schedule_activity","step":1,"activity_type":")" +
-                      std::string(300, 'x') + R"(","arguments":{"codec":"json","blob":"[]"}}])"),
-      HasSubstr("'activity_type'"));
+  EXPECT_THAT(complaint_about(R"([{"type":"schedule_activity","step":1,"activity_type":")" +
+                              std::string(300, 'x') +
+                              R"(","arguments":{"codec":"avro","blob":"wwHioz3/VYAiNwQO"}}])"),
+              HasSubstr("'activity_type'"));
 }
 
 // ---- properties
@@ -244,8 +253,7 @@ std::int64_t some_number() {
 }
 
 Payload some_payload() {
-  if (*rc::gen::arbitrary<bool>()) return {std::string{json_codec}, to_json(*arbitrary_value())};
-  return {std::string{avro_codec}, *rc::gen::arbitrary<std::string>()};
+  return *encode(*arbitrary_value());
 }
 
 history::Failure some_failure() {

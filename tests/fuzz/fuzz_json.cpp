@@ -1,6 +1,7 @@
-// What workers say about their tasks. Whatever JSON it is, it is understood or refused with the
-// place of the mistake; a payload that gets in can be read again.
+// What workers say about their tasks, published ones and our own. Whatever JSON it is, it is
+// understood or refused with the place of the mistake; a payload that gets in can be read again.
 #include "core/avro_codec.hpp"
+#include "engine/command_codec.hpp"
 #include "fuzz.hpp"
 #include "server/worker_commands.hpp"
 
@@ -32,9 +33,25 @@ void read_all(const dw::Value* value) {
   if (result.errors.empty()) expect_readable(result.payload);
 }
 
+// Our own send commands as a text of their own; one that holds a payload says so by its key.
+void read_native(std::string_view text) {
+  const auto commands = dw::engine::parse_commands(text);
+  if (!commands) return;
+  for (const auto& command : *commands) {
+    if (const auto* ends = std::get_if<dw::engine::CompleteWorkflow>(&command)) {
+      expect_readable(ends->output);
+    } else if (const auto* asks = std::get_if<dw::engine::ScheduleActivity>(&command)) {
+      expect_readable(asks->arguments);
+    } else if (const auto* notes = std::get_if<dw::engine::RecordSideEffect>(&command)) {
+      expect_readable(notes->result);
+    }
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  read_native(dw::fuzz::text_of(data, size));
   const auto value = dw::parse_json(dw::fuzz::text_of(data, size));
   if (!value) return 0;
   const auto again = dw::parse_json(dw::to_json(*value));

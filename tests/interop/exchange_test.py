@@ -309,6 +309,11 @@ class Disagreements(ExchangeTest):
                      "workflow_tasks.0.commands", "workflow_tasks.1")
         self.invalid(self.exchange(activity_tasks=[{"task_id": "x", "activity_attempt_id": "y", "result": {
             "codec": "avro", "blob": "?"}}]), "activity_tasks.0.result.blob")
+        task = self.at_first_task()
+        for payload in ({"codec": "avro", "blob": "AAAA"}, {"codec": "json", "blob": "[1]"}):
+            unreadable = self.said(task, {"type": "record_side_effect", "step": 1, "result": payload})
+            [heard] = self.says(self.exchange(workflow_tasks=[unreadable], want={}), 200)["workflow_tasks"]
+            self.shows(heard, recorded=False, reason="invalid_commands")
         unknown = {"task_id": "01HZ.x", "activity_attempt_id": "y", "result": {"codec": "avro", "blob": blob(1)}}
         [heard] = self.says(self.exchange(activity_tasks=[unknown], want={}), 200)["activity_tasks"]
         self.shows(heard, recorded=False, reason="task_not_found")
