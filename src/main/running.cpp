@@ -65,7 +65,7 @@ Running::Running(Registry registry, Serving how)
                    how.ns,
                    [this](const Namespace& ns) { return attributes_.forget(ns); },
                    [this](const Namespace& ns) { return calendars_.forget(ns); },
-                   [this](const Namespace& ns) { return schedules_.forget(ns); },
+                   [this](const Namespace& ns) { return schedules_.forget_some(ns); },
                    {{server::registration_kind, "workflow_worker_registrations",
                      [this](const Namespace& ns) { workers_.forget(ns); }},
                     {server::rollout_kind, "rollouts",

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace dw::server {
 
@@ -32,14 +33,28 @@ struct Guests::House {
 
 Guests::Guests() : house_(std::make_shared<House>()) {}
 
-Stay Guests::enter(std::string_view ns) {
+Guests::~Guests() {
+  std::vector<std::function<void()>> untold;  // they end where nothing is locked
   const std::lock_guard lock{house_->mutex};
-  auto room = house_->rooms.find(ns);
-  if (room == house_->rooms.end()) room = house_->rooms.emplace(ns, House::Room{}).first;
-  if (room->second.closed) return {};
-  room->second.guests += 1;
-  // The name lives in the room, and the room for as long as the guest.
-  return {&room->first, [house = house_](const std::string* name) { house->leave(*name); }};
+  for (auto& [name, room] : house_->rooms) untold.push_back(std::exchange(room.alone, nullptr));
+}
+
+Stay Guests::enter(std::string_view ns) {
+  struct Guest {
+    std::shared_ptr<House> house;
+    std::string ns;
+    bool inside = false;
+    ~Guest() {
+      if (inside) house->leave(ns);
+    }
+  };
+  auto guest = std::make_shared<Guest>(Guest{house_, std::string{ns}});
+  const std::lock_guard lock{house_->mutex};
+  House::Room& room = house_->rooms[guest->ns];
+  if (room.closed) return {};
+  room.guests += 1;
+  guest->inside = true;
+  return guest;
 }
 
 bool Guests::close(std::string_view ns, std::function<void()> alone) {

@@ -14,6 +14,9 @@ using Stay = std::shared_ptr<const void>;
 class Guests {
  public:
   Guests();
+  ~Guests();  // whoever waits to be alone is told nothing any more
+  Guests(const Guests&) = delete;
+  Guests& operator=(const Guests&) = delete;
 
   // Null while the namespace lets nobody in.
   Stay enter(std::string_view ns);

@@ -55,6 +55,7 @@ TEST(Guests, MayStayLongerThanTheHouse) {
   {
     Guests guests;
     ann = guests.enter("shop");
+    guests.close("shop", [] { ADD_FAILURE() << "who asked is gone"; });
   }
   ann.reset();
 }

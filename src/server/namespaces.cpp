@@ -249,13 +249,7 @@ void Namespaces::remove(const Call& call, Reply reply) {
   parts_.writer.post([this, name = named_in(call), reply = std::move(reply)] {
     if (auto no = stays(name)) return reply(*std::move(no));
     // Whoever is making something there is done first, and then we look again.
-    const bool first = guests_.close(name, [this, name, reply] {
-      parts_.writer.post([this, name, reply] {
-        Answer answer = let_go(name);
-        guests_.open(name);
-        reply(std::move(answer));
-      });
-    });
+    const bool first = guests_.close(name, [this, name, reply] { let_go(name, 0, reply); });
     if (!first) {
       reply(refusal(503, "unavailable",
                     fmt::format("namespace '{}' is being removed by somebody else", name),
@@ -293,12 +287,28 @@ std::optional<Answer> Namespaces::stays(const std::string& name) const {
                  {{"namespace", name}});
 }
 
-Answer Namespaces::let_go(const std::string& name) {
-  if (auto no = stays(name)) return *std::move(no);
-  Value::Map deleted{{"workflow_runs", 0}};
+Result<std::int64_t> Namespaces::forget_some_schedules(const Namespace& ns) const {
+  return parts_.forget_some_schedules ? parts_.forget_some_schedules(ns) : 0;
+}
+
+// Schedules that were deleted may be many: whoever else commits gets in between.
+void Namespaces::let_go(const std::string& name, std::int64_t schedules, Reply reply) {
+  parts_.writer.post([this, name, schedules, reply = std::move(reply)] {
+    std::optional<Answer> answer = stays(name);
+    if (!answer) {
+      const auto gone = forget_some_schedules(Namespace{name});
+      if (gone && *gone > 0) return let_go(name, schedules + *gone, reply);
+      answer = gone ? take_all_along(name, schedules) : failed(gone.error(), {});
+    }
+    guests_.open(name);
+    reply(*std::move(answer));
+  });
+}
+
+Answer Namespaces::take_all_along(const std::string& name, std::int64_t schedules) {
+  Value::Map deleted{{"workflow_runs", 0}, {"workflow_schedules", schedules}};
   for (const auto& [counted_as, forget] :
-       {std::pair{"workflow_schedules", &parts_.forget_deleted_schedules},
-        std::pair{"search_attribute_definitions", &parts_.forget_search_attributes},
+       {std::pair{"search_attribute_definitions", &parts_.forget_search_attributes},
         std::pair{"calendars", &parts_.forget_calendars}}) {
     const auto count = *forget ? (*forget)(Namespace{name}) : Result<std::int64_t>{0};
     if (!count) return failed(count.error(), {});

@@ -35,7 +35,8 @@ struct NamespacesParts {
   // Takes along what a leaving namespace has registered, on the writer's thread; gives its number.
   std::function<Result<std::int64_t>(const Namespace& ns)> forget_search_attributes = {};
   std::function<Result<std::int64_t>(const Namespace& ns)> forget_calendars = {};
-  std::function<Result<std::int64_t>(const Namespace& ns)> forget_deleted_schedules = {};
+  // Some of the deleted schedules at a time; 0: there are no more.
+  std::function<Result<std::int64_t>(const Namespace& ns)> forget_some_schedules = {};
   std::vector<Belongings> belongings = {};
 };
 
@@ -81,7 +82,9 @@ class Namespaces {
   std::optional<Entry> find_entry(std::string_view name) const;
   Answer put(const std::string& name, const Entry& entry, int status);
   std::optional<Answer> stays(const std::string& name) const;
-  Answer let_go(const std::string& name);
+  Result<std::int64_t> forget_some_schedules(const Namespace& ns) const;
+  void let_go(const std::string& name, std::int64_t schedules, Reply reply);
+  Answer take_all_along(const std::string& name, std::int64_t schedules);
   Result<std::int64_t> take_along(const Belongings& belongings, const Namespace& ns) const;
 
   const NamespacesParts parts_;

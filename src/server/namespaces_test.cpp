@@ -168,6 +168,23 @@ TEST_F(StorageOfNamespaces, OneStaysForWhatWasBeingMadeWhileItWasRemoved) {
   EXPECT_NE(namespaces.guests().enter("shop"), nullptr) << "it goes on as before";
 }
 
+TEST_F(StorageOfNamespaces, DeletedSchedulesLeaveSomeAtATime) {
+  std::vector<std::int64_t> pages{200, 7, 0};
+  Namespaces leaving{{.store = store,
+                      .writer = writer,
+                      .clock = clock,
+                      .forget_some_schedules = [&](const Namespace&) {
+                        const auto page = pages.front();
+                        pages.erase(pages.begin());
+                        return page;
+                      }}};
+  answer_to(
+      [&](Reply reply) { leaving.create(about("", R"({"name":"shop"})"), std::move(reply)); });
+  const auto removed =
+      answer_to([&](Reply reply) { leaving.remove(about("shop"), std::move(reply)); });
+  EXPECT_THAT(text_of(removed), HasSubstr(R"("workflow_schedules":207)"));
+}
+
 TEST_F(StorageOfNamespaces, WhatCannotBeIsRefusedAndChangesNothing) {
   set("default", in_a_bucket);
   const auto before = shown();

@@ -104,15 +104,10 @@ Result<std::vector<store::ScheduleRow>> Schedules::let_go(std::vector<store::Sch
   return gone;
 }
 
-Result<std::int64_t> Schedules::forget(const Namespace& ns) {
-  std::int64_t count = 0;
-  for (;;) {
-    auto page = DW_TRY(parts_.store.list_schedules(
-        {.ns = ns, .statuses = {std::string{store::schedule_deleted}}, .limit = purged_at_once}));
-    const auto gone = DW_TRY(let_go(std::move(page), true));
-    if (gone.empty()) return count;
-    count += std::ssize(gone);
-  }
+Result<std::int64_t> Schedules::forget_some(const Namespace& ns) {
+  auto page = DW_TRY(parts_.store.list_schedules(
+      {.ns = ns, .statuses = {std::string{store::schedule_deleted}}, .limit = purged_at_once}));
+  return std::ssize(DW_TRY(let_go(std::move(page), true)));
 }
 
 }  // namespace dw::server

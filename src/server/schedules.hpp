@@ -41,8 +41,8 @@ class Schedules final : public Service {
   void take_off(const Call& call, const schedule::CalendarRecord& calendar,
                 const std::vector<std::string>& schedules,
                 std::function<void(std::optional<Answer> refused)> done);
-  // Deleted ones go with all that is known of them, on the writer's thread. Their number.
-  Result<std::int64_t> forget(const Namespace& ns);
+  // Some of the deleted ones go with all that is known of them, on the writer's thread. How many.
+  Result<std::int64_t> forget_some(const Namespace& ns);
 
  private:
   struct Backfill;

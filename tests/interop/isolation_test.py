@@ -76,6 +76,17 @@ class Isolation(WireTest):
         self.shows(self.says(self.there("GET", f"/task-queues/{QUEUE}"), 200), pollers=[], current_leases=[])
         self.test_every_list_is_of_one_namespace()
 
+    def test_a_namespace_leaves_nothing_of_its_schedules_to_the_next_of_its_name(self) -> None:
+        nightly = {"schedule_id": "nightly", "spec": {"cron_expressions": ["0 3 * * *"]}, "note": "private",
+                   "action": {"workflow_type": "hand.made", "task_queue": QUEUE}}
+        self.says(self.there("POST", "/schedules", nightly), 201)
+        self.refused(self.control("DELETE", "/namespaces/shop"), 409, "namespace_not_empty")
+        self.says(self.there("DELETE", "/schedules/nightly"), 200)
+        left = self.says(self.control("DELETE", "/namespaces/shop"), 200)
+        self.assertEqual(left["deleted"]["workflow_schedules"], 1)
+        self.says(self.control("POST", "/namespaces", {"name": "shop"}), 201)
+        self.refused(self.there("GET", "/schedules/nightly/history"), 404, "schedule_not_found")
+
     # proves: E-180
     def test_a_namesake_of_the_worker_cannot_report_what_that_holds(self) -> None:
         worker = {"worker_id": "w1", "task_queue": QUEUE, "runtime": "rust"}
