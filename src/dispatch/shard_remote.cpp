@@ -302,6 +302,13 @@ std::optional<TaskAnswer> Shard::not_held(const Cell& cell, TaskWord word, const
   TaskAnswer no = about(cell);
   const bool open = cell.run.workflow_task && cell.run.workflow_task->id == holder.task;
   if (!open || !offers_code_of(cell)) {
+    const auto lease = task_leases_.find(cell.run.id);
+    if (lease == task_leases_.end() || lease->second.task != holder.task) {
+      no.lease_owner = {};  // what somebody holds is another task
+      no.lease_expires_at = {};
+      no.attempt = 0;
+      no.held = false;
+    }
     const auto delivers = [&](const OpenActivity& activity) {
       return engine::task_id(cell.run.id, activity.task) == holder.task;
     };
@@ -314,9 +321,6 @@ std::optional<TaskAnswer> Shard::not_held(const Cell& cell, TaskWord word, const
       no.status = *told;
       return no;
     }
-    no.lease_owner = {};  // what is held is another task
-    no.lease_expires_at = {};
-    no.held = false;
     no.reason = cell.run.state.open()                         ? "task_not_leased"
                 : cell.run.state.closed_reason == "timed_out" ? "run_timed_out"
                                                               : "run_closed";

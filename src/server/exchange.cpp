@@ -194,7 +194,7 @@ void Exchange::report_task(const RoundPtr& round, std::size_t index) {
         heard.recorded = answer->recorded;
         heard.reason = answer->reason;
         heard.message = answer->message;
-        over = answer->recorded || !answer->held;
+        over = nobody_holds(*answer);
         take_on(*round, heard, std::move(answer->then));
       }
     }

@@ -29,12 +29,7 @@ std::shared_ptr<const Call> shared(Call call) {
   return std::make_shared<const Call>(std::move(call));
 }
 
-// Nobody holds the task any more.
-bool over(const dispatch::TaskAnswer& answer) {
-  return answer.recorded || !answer.held || answer.reason == "run_closed" ||
-         answer.reason == "run_timed_out";
-}
-// Unless it is somebody else who holds it now.
+// Nobody holds the attempt any more, unless it is somebody else who holds the next.
 bool over(const dispatch::AttemptAnswer& answer) {
   return answer.recorded ||
          (answer.reason != "stale_attempt" && answer.reason != "lease_owner_mismatch" &&
@@ -259,11 +254,11 @@ void WorkerPlane::complete_task(const SharedCall& call, Reply reply) {
              job.reply = [this, call, reply = std::move(reply),
                           task = job.holder.task](Result<dispatch::TaskAnswer> answer) {
                if (!answer) return reply(not_recorded(answer.error(), *call));
-               if (answer->recorded) {
+               if (nobody_holds(*answer)) {
                  held_.forget(task);
                  memory_.forget(std::string{call->match["task"]});
+                 parts_.matching.ended(task);
                }
-               if (over(*answer)) parts_.matching.ended(task);
                reply(told(*call, *answer, "completed"));
              };
              parts_.dispatch.complete_task(std::move(run), std::move(job));
@@ -282,8 +277,10 @@ void WorkerPlane::fail_task(const SharedCall& call, Reply reply) {
     auto then = [this, call, parks, reply,
                  task = holder.task](Result<dispatch::TaskAnswer> answer) {
       if (!answer) return reply(not_recorded(answer.error(), *call));
-      if (answer->recorded) memory_.forget(std::string{call->match["task"]});
-      if (over(*answer)) parts_.matching.ended(task);
+      if (nobody_holds(*answer)) {
+        memory_.forget(std::string{call->match["task"]});
+        parts_.matching.ended(task);
+      }
       reply(told(*call, *answer, parks ? "waiting_for_history" : "failed"));
     };
     if (parks) {

@@ -468,6 +468,10 @@ Answer told_about_task(const Call& call, const dispatch::TaskAnswer& answer,
   return no;
 }
 
+bool nobody_holds(const dispatch::TaskAnswer& answer) {
+  return !answer.held || answer.reason == "run_closed" || answer.reason == "run_timed_out";
+}
+
 Answer told_about_lease(const Call& call, const dispatch::TaskAnswer& answer) {
   if (!answer.recorded) return told_about_task(call, answer, "renewed");
   return {200,

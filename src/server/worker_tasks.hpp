@@ -58,6 +58,8 @@ Answer not_recorded(const Error& error, const Call& call);
 Answer not_claimed(const Error& error, const Call& call);
 Answer told_about_task(const Call& call, const dispatch::TaskAnswer& answer,
                        std::string_view outcome);
+// After what was said of it: a report that is repeated is recorded, and another may have the task.
+bool nobody_holds(const dispatch::TaskAnswer& answer);
 Answer told_about_lease(const Call& call, const dispatch::TaskAnswer& answer);
 Answer told_about_attempt(const Call& call, const dispatch::AttemptAnswer& answer, bool failed);
 Answer told_about_heartbeat(const Call& call, const dispatch::HeartbeatAnswer& answer,
