@@ -3,6 +3,7 @@
 #include "core/unwrap.hpp"
 #include "server/namespaces.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace dw::app {
@@ -40,7 +41,8 @@ std::int64_t days_for(const DaysOf& days, const Namespace& ns) {
 
 std::vector<RetentionPart> retention_parts(store::Store& store, const RetentionQuestion& asked,
                                            Timestamp now) {
-  const auto part = [&](std::int64_t days, std::optional<Namespace> ns, std::vector<RunId> run_ids) {
+  const auto part = [&](std::int64_t days, std::optional<Namespace> ns,
+                        std::vector<RunId> run_ids) {
     return RetentionPart{days,
                          {.before = now - std::chrono::days{days},
                           .run_ids = std::move(run_ids),
@@ -66,6 +68,22 @@ std::vector<RetentionPart> retention_parts(store::Store& store, const RetentionQ
   // What was said to runs that went earlier is looked for once.
   for (std::size_t i = 1; i < parts.size(); ++i) parts[i].scope.only_if_any = true;
   return parts;
+}
+
+void share_limit(store::Store& store, std::vector<RetentionPart>& parts, std::size_t limit) {
+  std::vector<std::pair<std::size_t, RetentionPart*>> wishes;
+  for (RetentionPart& part : parts) {
+    part.scope.limit = limit;
+    wishes.emplace_back(unwrap(upkeep::expired_runs(store, part.scope)).size(), &part);
+  }
+  std::ranges::sort(wishes, {}, &std::pair<std::size_t, RetentionPart*>::first);
+  std::size_t sharing = wishes.size();
+  for (auto& [wish, part] : wishes) {
+    const std::size_t share = (limit + sharing - 1) / sharing;
+    part->scope.limit = std::min(wish, share);
+    limit -= part->scope.limit;
+    --sharing;
+  }
 }
 
 }  // namespace dw::app

@@ -22,4 +22,8 @@ struct RetentionPart {
 std::vector<RetentionPart> retention_parts(store::Store& store, const RetentionQuestion& asked,
                                            Timestamp now);
 
+// So much in all, shared: who has little to let go of gets all of it done, and the others as much
+// as one another.
+void share_limit(store::Store& store, std::vector<RetentionPart>& parts, std::size_t limit);
+
 }  // namespace dw::app

@@ -255,13 +255,11 @@ int prune_history(const RetentionOptions& options) {
   const auto tools = own.tools();
   upkeep::RetentionReport report;
   auto parts = parts_of(own.store(), options, tools.now);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    // What is left is shared, so that no namespace waits for ever behind one with many.
+  if (options.run_ids.empty()) share_limit(own.store(), parts, options.limit);
+  for (auto& part : parts) {
     const auto left = options.limit - static_cast<std::size_t>(report.pruned);
-    const auto sharing = parts.size() - i;
-    parts[i].scope.limit = (left + sharing - 1) / sharing;
-    if (parts[i].scope.limit == 0) break;
-    add_to(report, unwrap(upkeep::retention_pass(tools, parts[i].scope)));
+    part.scope.limit = std::min(part.scope.limit, left);
+    if (part.scope.limit > 0) add_to(report, unwrap(upkeep::retention_pass(tools, part.scope)));
   }
   if (options.json) {
     fmt::print("{}\n", to_json(report));

@@ -431,6 +431,23 @@ class AgainstFaults(Commands):
 
 
 class OnAStore(Commands):
+    def test_a_namespace_with_many_runs_leaves_room_for_the_others(self) -> None:
+        server = Server()
+        self.server_url = server.url
+        for name in ("archive", "billing", "zoo"):
+            self.told("namespace:create", name)
+        for name, namespace in (("a1", "archive"), ("a2", "archive"), ("a3", "archive"), ("z1", "zoo")):
+            self.told("workflow:start", "-t", "sample.tally", "-w", name, "-i", "[3]", f"--namespace={namespace}")
+            self.told("workflow:terminate", name, f"--namespace={namespace}")
+        server.end()
+        self.addCleanup(server.directory.cleanup)
+        store = f"{server.directory.name}/dw.db"
+        with contextlib.closing(sqlite3.connect(store)) as database, database:
+            database.execute("UPDATE runs SET closed_at = closed_at - ?", (60 * 24 * 3600 * 1_000_000,))
+        self.assertEqual(self.told("history:prune", "--store", store, "--limit=3")["pruned"], 3)
+        left = self.told("system:retention-status", "--store", store)["namespaces"]
+        self.assertEqual({one["namespace"]: one["expired_run_count"] for one in left if one["expired_run_count"]}, {"archive": 1})
+
     def test_each_namespace_keeps_its_runs_as_long_as_it_says(self) -> None:
         server = Server()
         self.server_url = server.url
