@@ -121,6 +121,8 @@ class Observed(unittest.TestCase):
         self.assertGreaterEqual(ready["recovery_ms"], 0)
         self.assertEqual(pid_file.read_text().strip(), str(self.process.pid))
         self.assertEqual(self.ask("/api/health")[0], 200)
+        status, _, body = self.ask("/api/ready")
+        self.assertEqual((status, json.loads(body)["status"]), (200, "ready"))
         self.assertEqual(self.stop(), 0)
         self.assertFalse(pid_file.exists())
 
@@ -206,6 +208,21 @@ class Observed(unittest.TestCase):
         self.assertIn("server.compression", self.hear("has changed")["message"])
         self.assertEqual(self.stop(), 0)
 
+    def test_a_new_certificate_counts_from_the_next_connection_on(self) -> None:
+        trusted, key = certificate(self.directory)
+        self.start("", "--tls-cert", trusted, "--tls-key", key, DW_ADMIN_TOKEN="secret")
+        before = ssl.create_default_context(cafile=trusted)
+        certificate(self.directory)  # another, in the place of the first
+        after = ssl.create_default_context(cafile=trusted)
+        self.trust = before
+        self.assertEqual(self.ask("/api/namespaces", CONTROL, "secret")[0], 200)
+        self.reload()
+        self.trust = after
+        self.assertEqual(self.ask("/api/namespaces", CONTROL, "secret")[0], 200)
+        self.trust = before
+        with self.assertRaisesRegex(urllib.error.URLError, "(?i)certificate"):
+            self.ask("/api/namespaces", CONTROL, "secret")
+
     def test_a_certificate_that_cannot_be_used_holds_up_no_new_token(self) -> None:
         trusted, key = certificate(self.directory)
         token_file = self.file("admin.token", "before\n")
@@ -286,6 +303,21 @@ class Observed(unittest.TestCase):
              "namespace": "default", "remote": "127.0.0.1"})
         self.assertEqual((second["request_id"], "role" in second), (made, False))
         self.assertIn("after-the-move", log.read_text())
+
+    def test_its_log_has_no_secrets_however_much_it_tells(self) -> None:
+        secrets = {f"DW_{role}_TOKEN": f"s3cr3t-{role}" for role in ("WORKER", "OPERATOR", "ADMIN")}
+        settings = '[log]\naccess = "all"\naccess_file = "/dev/stderr"\n'
+        self.start(settings, "--log-level", "trace", **secrets, DW_V2_HISTORY_EXPORT_SIGNING_KEY="s3cr3t-key")
+        start = {"workflow_type": "hand.made", "workflow_id": "w", "input": ["s3cr3t-input"], "memo": {"card": "s3cr3t-memo"}}
+        for token in (*secrets.values(), "s3cr3t-guess"):
+            self.ask("/api/workflows", {**CONTROL, "Content-Type": "application/json"}, token, json.dumps(start).encode())
+            self.ask(f"/api/workflows/w?token={token}", CONTROL, token)
+            self.ask("/api/workflows", {**CONTROL, "Content-Type": "application/json"}, token, b'{"input": "s3cr3t-')
+        self.process.send_signal(signal.SIGHUP)
+        self.process.send_signal(signal.SIGTERM)
+        _, log = self.process.communicate(timeout=60)
+        self.assertIn("settings were read again", log)
+        self.assertNotIn("s3cr3t", log)
 
     def test_a_variable_nobody_reads_is_warned_about(self) -> None:
         self.start("", DW_ADMIN_TOKN="s3cr3t")

@@ -8,7 +8,7 @@ import unittest
 
 from durable_workflow import ActivityRetryPolicy, Client, Worker, activity, errors, testing, workflow
 
-from serving import Server
+from serving import LostAnswers, Server
 
 QUEUE = "python"
 
@@ -43,6 +43,7 @@ class Signals:
     charging = None
     charged = None
     charges = 0
+    gates = []
     moods = []
 
 
@@ -129,6 +130,18 @@ class Parent:
     def run(self, ctx, name):
         answer = yield ctx.start_child_workflow("py.hello", [name])
         return answer["text"].upper()
+
+
+@activity.defn(name="py.gate")
+async def gate(number: int) -> int:
+    await Signals.gates[number].wait()
+    return number
+
+
+@workflow.defn(name="py.gated")
+class Gated:
+    def run(self, ctx, count):
+        return (yield [ctx.schedule_activity("py.gate", [number]) for number in range(count)])
 
 
 @workflow.defn(name="py.charges")
@@ -221,9 +234,9 @@ class Heard(logging.Handler):
             self.happened.set()
 
 
-WORKFLOWS = [Hello, Retries, Survives, Fails, Sleeper, Squares, Mixed, Parent, Charges, Moody, Patient, Approval, Impatient, Recorder,
+WORKFLOWS = [Hello, Retries, Survives, Fails, Sleeper, Squares, Mixed, Parent, Gated, Charges, Moody, Patient, Approval, Impatient, Recorder,
              Countdown, Heartbeats]
-ACTIVITIES = [mood, charge, greet, square, flaky, refuse, beat_until_cancelled]
+ACTIVITIES = [mood, charge, gate, greet, square, flaky, refuse, beat_until_cancelled]
 
 
 class PythonWorker(unittest.IsolatedAsyncioTestCase):
@@ -238,8 +251,8 @@ class PythonWorker(unittest.IsolatedAsyncioTestCase):
         await self.client.aclose()
         self.assertEqual(self.server.stop(), 0, "SIGTERM ends it cleanly")
 
-    def start_worker(self) -> None:
-        self.worker_client = Client(self.server.url)
+    def start_worker(self, url: str | None = None) -> None:
+        self.worker_client = Client(url or self.server.url)
         self.worker = Worker(self.worker_client, task_queue=QUEUE, workflows=WORKFLOWS, activities=ACTIVITIES,
                              shutdown_timeout=5)
         self.running = asyncio.create_task(self.worker.run())
@@ -261,6 +274,15 @@ class PythonWorker(unittest.IsolatedAsyncioTestCase):
             while not await condition():  # each look is a round trip to the server
                 pass
         await asyncio.wait_for(look(), 60)
+
+    async def recorded(self, handle) -> list[str]:
+        history = await self.client.get_history(handle.workflow_id, handle.run_id)
+        return [event["event_type"] for event in history["events"]]
+
+    async def until_recorded(self, handle, event_type: str) -> None:
+        async def there() -> bool:
+            return event_type in await self.recorded(handle)
+        await self.until(there)
 
     async def run_of(self, workflow_type: str, *arguments):
         return await self.result(await self.start(workflow_type, workflow_type.replace(".", "-"), *arguments))
@@ -307,6 +329,25 @@ class PythonWorker(unittest.IsolatedAsyncioTestCase):
         await self.until(one_vote)
         await handle.signal("vote", ["grace"])
         self.assertEqual(await self.result(handle), {"enough": True, "votes": ["ada", "grace"]})
+
+    async def test_history_tells_how_a_condition_came_to_hold(self) -> None:
+        handle = await self.start("py.approval", "told", 1)
+        await self.until_recorded(handle, "ConditionWaitOpened")
+        await handle.signal("vote", ["ada"])
+        await self.result(handle)
+        waits = [event for event in await self.recorded(handle) if event.startswith(("Condition", "Signal"))]
+        self.assertEqual(waits, ["ConditionWaitOpened", "SignalReceived", "ConditionWaitSatisfied", "SignalApplied"])
+
+    async def test_results_come_in_the_order_of_the_calls_not_of_the_ends(self) -> None:
+        Signals.gates = [asyncio.Event() for _ in range(4)]
+        handle = await self.start("py.gated", "gated", 4)
+        for number in reversed(range(4)):
+            Signals.gates[number].set()
+
+            async def ended(wanted=4 - number) -> bool:
+                return (await self.recorded(handle)).count("ActivityCompleted") == wanted
+            await self.until(ended)
+        self.assertEqual(await self.result(handle), [0, 1, 2, 3])
 
     async def test_a_hundred_signals_at_once_are_all_heard(self) -> None:
         handle = await self.start("py.approval", "crowd", 100)
@@ -387,10 +428,25 @@ class PythonWorker(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(await self.result(handle), 1)
         self.assertEqual(Signals.charges, 1)
 
+    async def test_a_server_that_dies_before_it_answers_answers_the_repeat(self) -> None:
+        await self.stop_worker()
+        reports = [rf"/api/worker/{kind}-tasks/[^/]+/complete" for kind in ("activity", "workflow")]
+        between = LostAnswers(self.server, reports)
+        self.addCleanup(between.close)
+        self.start_worker(between.url)
+        handle = await self.start("py.hello", "hello", "ada")
+        self.assertTrue(await asyncio.to_thread(between.all_lost.wait, 60), f"still to be reported: {between.lost}")
+        self.assertEqual(await self.result(handle), {"text": "hello ada"})
+        self.assertEqual(await self.recorded(handle), ["StartAccepted", "WorkflowStarted", "ActivityScheduled", "ActivityStarted",
+                                                       "ActivityCompleted", "WorkflowCompleted"])
+        self.assertEqual(await self.run_of("py.hello", "bob"), {"text": "hello bob"})
+
     async def test_a_killed_server_goes_on_where_it_was(self) -> None:
         await self.run_of("py.hello", "ada")  # a worker that cannot even register gives up
         handles = [await self.start("py.sleeper", f"sleeper-{n}", 2) for n in range(5)]
         waiting = await self.start("py.approval", "waiting", 1)
+        for handle in handles:  # each is in the middle of it
+            await self.until_recorded(handle, "TimerScheduled")
         port = int(self.server.url.rsplit(":", 1)[1])
         self.server.kill()
         self.server.start(port)

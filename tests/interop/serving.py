@@ -1,4 +1,6 @@
 """A server process on a store of its own, for the suites of this directory."""
+import http.client
+import http.server
 import json
 import os
 import pathlib
@@ -7,7 +9,9 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import unittest
+import urllib.parse
 
 DW = os.environ["DW_BINARY"]
 
@@ -71,3 +75,62 @@ class LoggedServer(Server):
         """"POST /api/workflows 201", and so on, in the order of the answers. The log is whole once the server has ended."""
         lines = map(json.loads, self.log.read_text().splitlines())
         return [f"{line['method']} {line['route']} {line['status']}" for line in lines]
+
+
+class LostAnswers:
+    """Stands between a server and its clients. The answers to requests whose paths match `lost`, one after the other, never
+    arrive: the server is killed between its commit and the reply, and started again."""
+
+    def __init__(self, server: Server, lost: list[str]) -> None:
+        self.server, self.lost = server, lost
+        self.all_lost = threading.Event()
+        self.lock = threading.Lock()
+        between = self
+
+        class Passing(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                between.passes(self)
+            do_POST = do_DELETE = do_GET
+
+            def log_message(self, *words) -> None:
+                pass
+        self.listening = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Passing)
+        self.listening.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.listening.server_port}"
+        threading.Thread(target=self.listening.serve_forever, daemon=True).start()
+
+    def passes(self, asked: http.server.BaseHTTPRequestHandler) -> None:
+        body = asked.rfile.read(int(asked.headers.get("Content-Length", 0)))
+        asked.close_connection = True
+        try:
+            answered = http.client.HTTPConnection(urllib.parse.urlsplit(self.server.url).netloc, timeout=90)
+            answered.request(asked.command, asked.path, body, dict(asked.headers))
+            answer = answered.getresponse()
+            text = answer.read()
+        except (OSError, http.client.HTTPException):
+            return  # it went down meanwhile
+        finally:
+            answered.close()
+        with self.lock:
+            if self.lost and re.fullmatch(self.lost[0], asked.path):
+                self.lost.pop(0)
+                port = urllib.parse.urlsplit(self.server.url).port
+                self.server.kill()
+                self.server.start(port)
+                if not self.lost:
+                    self.all_lost.set()
+                return
+        asked.send_response(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in ("connection", "content-length", "date", "server", "transfer-encoding"):
+                asked.send_header(name, value)
+        asked.send_header("Content-Length", str(len(text)))
+        asked.send_header("Connection", "close")
+        asked.end_headers()
+        asked.wfile.write(text)
+
+    def close(self) -> None:
+        self.listening.shutdown()
+        self.listening.server_close()
