@@ -66,16 +66,18 @@ void append_json(std::string& out, const Value& value) {
   }
 }
 
-// Receives what Boost's parser recognises and builds the Value as it goes. Boost's own tree drops
-// the text of numbers, which tells integers from doubles, and would be thrown away besides.
-class ValueBuilder {
- public:
-  // Named as Boost wants them: no limits of our own but the depth.
+// Named as Boost wants them: no limits of our own but the depth.
+struct NoLimits {
   static constexpr std::size_t max_object_size = static_cast<std::size_t>(-1);
   static constexpr std::size_t max_array_size = static_cast<std::size_t>(-1);
   static constexpr std::size_t max_key_size = static_cast<std::size_t>(-1);
   static constexpr std::size_t max_string_size = static_cast<std::size_t>(-1);
+};
 
+// Receives what Boost's parser recognises and builds the Value as it goes. Boost's own tree drops
+// the text of numbers, which tells integers from doubles, and would be thrown away besides.
+class ValueBuilder : public NoLimits {
+ public:
   using error_code = boost::json::error_code;
   using string_view = boost::json::string_view;
 
@@ -229,12 +231,7 @@ class ValueBuilder {
 };
 
 // Lets everything by that is JSON, and keeps nothing.
-struct Onlooker {
-  static constexpr std::size_t max_object_size = static_cast<std::size_t>(-1);
-  static constexpr std::size_t max_array_size = static_cast<std::size_t>(-1);
-  static constexpr std::size_t max_key_size = static_cast<std::size_t>(-1);
-  static constexpr std::size_t max_string_size = static_cast<std::size_t>(-1);
-
+struct Onlooker : NoLimits {
   using error_code = boost::json::error_code;
   using string_view = boost::json::string_view;
 
