@@ -68,8 +68,7 @@ TEST(ClientCommand, SearchAttributesHaveALineEach) {
 
 TEST(ClientCommand, RunsAreAllOfThemInTheOrderTheyBegan) {
   ClientStory story;
-  story
-      .answers(R"({"run_count":3,"runs":[{"run_id":"r2"},{"run_id":"r3"}],"next_page_token":"p"})")
+  story.answers(R"({"run_count":3,"runs":[{"run_id":"r2"},{"run_id":"r3"}],"next_page_token":"p"})")
       .answers(R"({"run_count":3,"runs":[{"run_id":"r1"}],"next_page_token":null})");
   const Ran ran = story.run({"workflow:list-runs", "w", "--json"});
   const Value document = ran.document();

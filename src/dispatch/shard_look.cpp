@@ -62,31 +62,30 @@ bool Shard::looks_around(Cell& cell, RunJob& job) {
       keys.push_back({activity.available_at, engine::task_id(cell.run.id, activity.task)});
     }
   }
-  parts_.reader.post(
-      [this, address = cell.address, known = cell.version, keys = std::move(keys),
-       job = std::move(job)]() mutable {
-        // In this order: a row that is younger than the version makes the commit lose.
-        auto run = parts_.store.find_run(address.run_id);
-        auto rows = parts_.store.find_tasks(keys);
-        parts_.executor.post([this, address = std::move(address), known, job = std::move(job),
-                              run = std::move(run), rows = std::move(rows)]() mutable {
-          auto* delivered = std::get_if<DeliverJob>(&job);
-          if (!run) return unreadable(address, std::move(job), run.error());
-          if (!rows) return unreadable(address, std::move(job), rows.error());
-          const CommitId version = *run ? (*run)->version : CommitId{};
-          overtaken(address.run_id, version);
-          // Whoever was behind did not know which rows to look for, and looks again.
-          if (delivered && version == known) {
-            delivered->seen = {version};
-            for (const Task& row : *rows) {
-              delivered->seen->holder = row.lease_owner;
-              delivered->seen->held_until = row.lease_expires_at;
-            }
-          }
-          if (for_instance(job)) return command(address.instance, std::move(job));
-          perform(address, std::move(job));
-        });
-      });
+  parts_.reader.post([this, address = cell.address, known = cell.version, keys = std::move(keys),
+                      job = std::move(job)]() mutable {
+    // In this order: a row that is younger than the version makes the commit lose.
+    auto run = parts_.store.find_run(address.run_id);
+    auto rows = parts_.store.find_tasks(keys);
+    parts_.executor.post([this, address = std::move(address), known, job = std::move(job),
+                          run = std::move(run), rows = std::move(rows)]() mutable {
+      auto* delivered = std::get_if<DeliverJob>(&job);
+      if (!run) return unreadable(address, std::move(job), run.error());
+      if (!rows) return unreadable(address, std::move(job), rows.error());
+      const CommitId version = *run ? (*run)->version : CommitId{};
+      overtaken(address.run_id, version);
+      // Whoever was behind did not know which rows to look for, and looks again.
+      if (delivered && version == known) {
+        delivered->seen = {version};
+        for (const Task& row : *rows) {
+          delivered->seen->holder = row.lease_owner;
+          delivered->seen->held_until = row.lease_expires_at;
+        }
+      }
+      if (for_instance(job)) return command(address.instance, std::move(job));
+      perform(address, std::move(job));
+    });
+  });
   return true;
 }
 
