@@ -14,8 +14,8 @@ constexpr std::string_view read_by_others[] = {"DW_CONFIG_HOME", "DW_ENV",
 // Known, so that who runs our tests is not warned; nobody else has a use for them, so they are not
 // what somebody meant to write.
 constexpr std::string_view read_by_our_tests[] = {
-    "DW_BINARY", "DW_CHROMIUM", "DW_E2E_OPTIONAL", "DW_KILLS",     "DW_RUST_PROGRAM",
-    "DW_SEED",   "DW_SEEDS",    "DW_TEST_LONG",    "DW_TEST_MODE",
+    "DW_BINARY",       "DW_CHROMIUM", "DW_CI",    "DW_E2E_OPTIONAL", "DW_KILLS",
+    "DW_RUST_PROGRAM", "DW_SEED",     "DW_SEEDS", "DW_TEST_LONG",    "DW_TEST_MODE",
 };
 
 // Of the contract, and read by nobody yet.
