@@ -431,35 +431,31 @@ class AgainstFaults(Commands):
 
 
 class OnAStore(Commands):
-    def test_a_namespace_with_many_runs_leaves_room_for_the_others(self) -> None:
+    def store_of_runs_that_ended_long_ago(self, namespaces: dict[str, int], **runs: str) -> str:
+        """`namespaces` keep their runs for so many days, and each of `runs` is of one of them."""
         server = Server()
         self.server_url = server.url
-        for name in ("archive", "billing", "zoo"):
-            self.told("namespace:create", name)
-        for name, namespace in (("a1", "archive"), ("a2", "archive"), ("a3", "archive"), ("z1", "zoo")):
-            self.told("workflow:start", "-t", "sample.tally", "-w", name, "-i", "[3]", f"--namespace={namespace}")
-            self.told("workflow:terminate", name, f"--namespace={namespace}")
-        server.end()
         self.addCleanup(server.directory.cleanup)
+        for name, days in namespaces.items():
+            self.told("namespace:create", name, f"--retention={days}")
+        for workflow, namespace in runs.items():
+            self.told("workflow:start", "-t", "sample.tally", "-w", workflow, "-i", "[3]", f"--namespace={namespace}")
+            self.told("workflow:terminate", workflow, f"--namespace={namespace}")
+        server.end()
         store = f"{server.directory.name}/dw.db"
         with contextlib.closing(sqlite3.connect(store)) as database, database:
             database.execute("UPDATE runs SET closed_at = closed_at - ?", (60 * 24 * 3600 * 1_000_000,))
+        return store
+
+    def test_a_namespace_with_many_runs_leaves_room_for_the_others(self) -> None:
+        store = self.store_of_runs_that_ended_long_ago({"archive": 30, "billing": 30, "zoo": 30},
+                                                       a1="archive", a2="archive", a3="archive", z1="zoo")
         self.assertEqual(self.told("history:prune", "--store", store, "--limit=3")["pruned"], 3)
         left = self.told("system:retention-status", "--store", store)["namespaces"]
         self.assertEqual({one["namespace"]: one["expired_run_count"] for one in left if one["expired_run_count"]}, {"archive": 1})
 
     def test_each_namespace_keeps_its_runs_as_long_as_it_says(self) -> None:
-        server = Server()
-        self.server_url = server.url
-        self.told("namespace:create", "billing", "--retention", "90")
-        for name in ("default", "billing"):
-            self.told("workflow:start", "-t", "sample.tally", "-w", name, "-i", "[3]", f"--namespace={name}")
-            self.told("workflow:terminate", name, f"--namespace={name}")
-        server.end()
-        self.addCleanup(server.directory.cleanup)
-        store = f"{server.directory.name}/dw.db"
-        with contextlib.closing(sqlite3.connect(store)) as database, database:
-            database.execute("UPDATE runs SET closed_at = closed_at - ?", (60 * 24 * 3600 * 1_000_000,))
+        store = self.store_of_runs_that_ended_long_ago({"billing": 90}, d="default", b="billing")
 
         status = self.told("system:retention-status", "--store", store)
         self.assertEqual((status["retention_days"], status["expired_run_count"]), (None, 1))
