@@ -259,7 +259,9 @@ int prune_history(const RetentionOptions& options) {
   for (auto& part : parts) {
     const auto left = options.limit - static_cast<std::size_t>(report.pruned);
     part.scope.limit = std::min(part.scope.limit, left);
-    if (part.scope.limit > 0) add_to(report, unwrap(upkeep::retention_pass(tools, part.scope)));
+    // One of them looks for what was said to runs that went earlier, whether or not any may go now.
+    if (part.scope.limit == 0 && part.scope.only_if_any) continue;
+    add_to(report, unwrap(upkeep::retention_pass(tools, part.scope)));
   }
   if (options.json) {
     fmt::print("{}\n", to_json(report));

@@ -454,6 +454,13 @@ class OnAStore(Commands):
         left = self.told("system:retention-status", "--store", store)["namespaces"]
         self.assertEqual({one["namespace"]: one["expired_run_count"] for one in left if one["expired_run_count"]}, {"archive": 1})
 
+    def test_what_was_said_to_runs_that_went_goes_though_no_other_run_does(self) -> None:
+        store = self.store_of_runs_that_ended_long_ago({"billing": 90}, b="billing")
+        with contextlib.closing(sqlite3.connect(store)) as database, database:
+            database.execute("INSERT INTO tasks VALUES (1, 'gone.x', 'workflow', 'ready', 'default', 'gone', 'gone', '', '', '', 0, '')")
+        pruned = self.told("history:prune", "--store", store)
+        self.assertEqual((pruned["pruned"], pruned["undeliverable_tasks_deleted"]), (0, 1))
+
     def test_each_namespace_keeps_its_runs_as_long_as_it_says(self) -> None:
         store = self.store_of_runs_that_ended_long_ago({"billing": 90}, d="default", b="billing")
 
